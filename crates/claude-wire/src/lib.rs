@@ -1,0 +1,1 @@
+//! The stream-json protocol of Claude Code: frames that keep their bytes, typed views, builders.

@@ -1,0 +1,254 @@
+//! The rows of `gen/N/ctl`: what ostler wrote to a child and what it decided.
+//!
+//! A session's state is the fold of `out` and `ctl`; nothing else may change it. So whatever happens outside the
+//! child's own output (a write, a decision, a death, a deadline that passed) becomes a row here *before* it is acted
+//! on, and folding the files again gives the same state.
+//!
+//! Rows are NDJSON: `{"at":1796053215000,"off":4096,"ev":{"kind":"done","write":3}}`. Kinds are only ever added;
+//! a reader keeps an unknown kind as [`Event::Unknown`] and goes on.
+
+use crate::ids::{ConversationId, DeliveryId, GenerationNo, Millis, TurnNo};
+use serde::{Deserialize, Serialize};
+
+/// One row of a `ctl` file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// When it was written.
+    pub at: Millis,
+    /// How many bytes of this generation's `out` the writer had consumed; never less than in the row before. The
+    /// row is folded after every `out` line that ends at or before this offset.
+    pub off: u64,
+    /// What happened.
+    pub ev: Event,
+}
+
+/// What a row says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Event {
+    /// A generation is about to be started. First row of every `gen/N/ctl` with N ≥ 1; written before the fork.
+    Spawn {
+        /// Which generation.
+        generation: GenerationNo,
+        /// The conversation that the child is started on.
+        conversation: ConversationId,
+        /// True for `--resume`, false for `--session-id`.
+        resume: bool,
+        /// What the conversation had cost before this process, as its transcript says; see [`Baseline`].
+        baseline: Baseline,
+        /// The version that the launcher reported when it was resolved.
+        version: String,
+    },
+    /// The child was started.
+    Child {
+        /// Its process id.
+        pid: u32,
+        /// Its start time in clock ticks since boot (Linux: field 22 of `/proc/<pid>/stat`).
+        start: u64,
+        /// The boot that both are valid in.
+        boot: String,
+    },
+    /// A line is about to be written to the child. Without a later [`Event::Done`] of the same number nobody knows
+    /// whether it arrived; writing it again is harmless.
+    Begin {
+        /// Number of the write in this generation, from 1.
+        write: u64,
+        /// What the line is.
+        line: Line,
+        /// Its length in bytes, newline included.
+        len: u64,
+        /// SHA-256 of those bytes, the first 16 bytes in hex.
+        hash: String,
+    },
+    /// The whole line of that number is in the pipe.
+    Done {
+        /// The number in its [`Event::Begin`].
+        write: u64,
+    },
+    /// A permission was decided; written before the answer's [`Event::Begin`].
+    Decided {
+        /// The child's request.
+        request_id: String,
+        /// Allow or deny.
+        decision: Decision,
+        /// Who: `rule`, `policy`, `terminal`, `cli`, …
+        by: String,
+        /// What a denied child is told.
+        message: Option<String>,
+    },
+    /// A permission can't be answered any more and nothing was written for it.
+    Withdrawn {
+        /// The child's request.
+        request_id: String,
+        /// `cancelled`, `interrupted`, `turn_end`, `death`.
+        why: String,
+    },
+    /// A controller took over a running child.
+    Adopted {
+        /// Its process id.
+        pid: u32,
+        /// Its ostler version.
+        version: String,
+    },
+    /// A deadline passed; the action that follows has its own row.
+    Expired {
+        /// Which.
+        deadline: Deadline,
+    },
+    /// Teardown was decided: nothing but `end_session` is written to this child after it.
+    Ending {
+        /// Why.
+        why: EndReason,
+    },
+    /// The child's tree is about to be killed.
+    Kill {
+        /// Why.
+        why: KillReason,
+    },
+    /// The child is dead: its `alive` lock was free. Last row about the process of a generation.
+    Dead {
+        /// What is known of its exit.
+        exit: Exit,
+        /// True when the whole tree is proven gone.
+        proven: bool,
+        /// How many processes had to be killed, the child itself not counted.
+        killed: u32,
+    },
+    /// A turn began without a delivery of ours (a background task woke the model).
+    TurnBegan {
+        /// Which turn.
+        turn: TurnNo,
+    },
+    /// A turn is over. The state that follows from it is in the store only after `out`, `ctl` and transcript are on
+    /// disk.
+    Settled {
+        /// Which turn.
+        turn: TurnNo,
+        /// What background tasks were given up on: the flag *killed tasks*.
+        gave_up_tasks: u32,
+    },
+    /// Nothing will be started or written until a person acts.
+    Parked {
+        /// The reason, for people.
+        reason: String,
+    },
+    /// A remark for whoever reads the journal.
+    Note {
+        /// Free text.
+        text: String,
+    },
+    /// A kind that this version doesn't know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// What a written line is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Line {
+    /// A delivery's `user` line.
+    User {
+        /// The delivery: also the line's uuid.
+        delivery: DeliveryId,
+    },
+    /// A control request of ours.
+    Request {
+        /// Our id for it.
+        request_id: String,
+        /// `interrupt`, `end_session`, `initialize`, `cancel_async_message`, …
+        subtype: String,
+        /// The delivery it is about, where it is about one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        about: Option<DeliveryId>,
+    },
+    /// The answer to a request of the child.
+    Answer {
+        /// The child's id for it.
+        request_id: String,
+    },
+}
+
+/// Allow or deny.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// The tool may run.
+    Allow,
+    /// It may not.
+    Deny,
+}
+
+/// A deadline of the controller's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deadline {
+    /// From the first delivery written to any sign of life.
+    Start,
+    /// From a `task_notification` to the `system/init` of the turn that it wakes.
+    Notification,
+    /// A background shell outlived its limit.
+    Shells,
+    /// A background agent outlived its limit.
+    Agents,
+    /// A CLI that reports no state was quiet for long enough after a result.
+    Quiet,
+    /// An interrupt was not confirmed.
+    Interrupt,
+    /// The child did not leave after `end_session`.
+    End,
+    /// A write could not be finished.
+    Write,
+}
+
+/// Why a child is told to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// Its turn settled and no delivery is waiting.
+    Settled,
+    /// Somebody asked for it.
+    Stop,
+    /// The controller can't go on with it (disk full, spoiled pipe).
+    Fault,
+}
+
+/// Why a tree is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KillReason {
+    /// It had its time to leave.
+    EndDeadline,
+    /// No sign of life at start.
+    StartDeadline,
+    /// The interrupt was not confirmed.
+    Deaf,
+    /// A line was written in part: nothing more can be said through this pipe.
+    SpoiledPipe,
+    /// The child is gone; what it left behind is killed.
+    Leftovers,
+    /// The disk is full.
+    DiskFull,
+}
+
+/// What is known of a child's exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// It returned this status.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+    /// Its parent was gone before it; only the free `alive` lock tells.
+    Unknown,
+    /// It never ran.
+    NotStarted,
+}
+
+/// What a conversation had cost before a process was started on it: the last `cost-state` row of its transcript.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// Dollars in total; 0 without a row.
+    pub usd: f64,
+    /// The same, per model.
+    pub models: Vec<(String, crate::rows::Tokens)>,
+}

@@ -1,0 +1,13 @@
+//! What a session means, as pure code: no I/O, no clock, no threads.
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | [`ids`] | the names of sessions, deliveries, conversations; wall-clock milliseconds |
+//! | [`ctl`] | the rows of `gen/N/ctl`: what ostler wrote to a child and what it decided |
+//! | [`rows`] | what a journal folds to: the records that the store keeps and can rebuild |
+//!
+//! Everything else in this crate is built on these three.
+
+pub mod ctl;
+pub mod ids;
+pub mod rows;

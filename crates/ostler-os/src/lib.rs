@@ -1,0 +1,1 @@
+//! Everything that depends on the operating system, behind small interfaces.

@@ -1,0 +1,1 @@
+//! Records in SQLite, session folders, journals, cursors and followers.

@@ -1,0 +1,1 @@
+//! A supervisor for headless Claude Code sessions.

@@ -1,0 +1,3 @@
+//! The `ostler` binary.
+
+fn main() {}
