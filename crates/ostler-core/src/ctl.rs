@@ -76,13 +76,6 @@ pub enum Event {
         /// What a denied child is told.
         message: Option<String>,
     },
-    /// A permission can't be answered any more and nothing was written for it.
-    Withdrawn {
-        /// The child's request.
-        request_id: String,
-        /// `cancelled`, `interrupted`, `turn_end`, `death`.
-        why: String,
-    },
     /// A controller took over a running child.
     Adopted {
         /// Its process id.
@@ -113,6 +106,9 @@ pub enum Event {
         proven: bool,
         /// How many processes had to be killed, the child itself not counted.
         killed: u32,
+        /// The end of what it said on stderr, at most 2 000 characters; only when it ended without a result.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
     },
     /// A turn began without a delivery of ours (a background task woke the model).
     TurnBegan {
@@ -250,5 +246,16 @@ pub struct Baseline {
     /// Dollars in total; 0 without a row.
     pub usd: f64,
     /// The same, per model.
-    pub models: Vec<(String, crate::rows::Tokens)>,
+    pub models: Vec<ModelBaseline>,
+}
+
+/// What a conversation had cost on one model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelBaseline {
+    /// The model id, as the row spells it.
+    pub model: String,
+    /// Tokens so far.
+    pub tokens: crate::rows::Tokens,
+    /// Dollars so far.
+    pub usd: f64,
 }
