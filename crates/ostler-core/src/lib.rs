@@ -10,4 +10,5 @@
 
 pub mod ctl;
 pub mod ids;
+pub mod record;
 pub mod rows;

@@ -1,0 +1,142 @@
+//! The record: what a session means, durably. One function applies every event; the store makes each change a
+//! compare-and-set, so that whoever landed first wins.
+//!
+//! The record never says what the operating system has (that is the `alive` lock) nor what the conversation is doing
+//! (that is the turn).
+
+use crate::rows::Outcome;
+use serde::{Deserialize, Serialize};
+
+/// What a session means.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Where it stands.
+    pub state: State,
+    /// Takes no delivery and is started by nothing until it is resumed.
+    pub stopped: bool,
+    /// Over for good.
+    pub closed: bool,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self { state: State::New, stopped: false, closed: false }
+    }
+}
+
+/// Where a record stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum State {
+    /// No turn was ever started.
+    New,
+    /// A turn is under way.
+    Active,
+    /// The last turn is over.
+    Idle,
+    /// The last turn failed; the next delivery clears it.
+    Error {
+        /// `api_error`, `max_turns`, `no result: exit 1`, …
+        reason: String,
+    },
+}
+
+impl State {
+    /// The word for it in listings.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Active => "active",
+            Self::Idle => "idle",
+            Self::Error { .. } => "error",
+        }
+    }
+}
+
+/// What can move a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordEvent {
+    /// A delivery's turn starts, or one that the child began by itself.
+    TurnStarts,
+    /// A turn settled.
+    TurnSettled {
+        /// How.
+        outcome: Outcome,
+        /// For a failed or unfinished one: its kind.
+        failure: Option<String>,
+    },
+}
+
+impl Record {
+    /// The record after `event`; None when it changes nothing (it came late, or the record is closed or stopped).
+    #[must_use]
+    pub fn after(&self, event: &RecordEvent) -> Option<Self> {
+        if self.closed {
+            return None;
+        }
+        let state = match (event, &self.state) {
+            (RecordEvent::TurnStarts, State::New | State::Idle | State::Error { .. }) if !self.stopped => {
+                State::Active
+            }
+            (RecordEvent::TurnSettled { outcome, failure }, State::Active) => settled(*outcome, failure),
+            _ => return None,
+        };
+        Some(Self { state, ..self.clone() })
+    }
+
+    /// True while it exists and is neither stopped nor closed, whatever runs or doesn't.
+    #[must_use]
+    pub const fn online(&self) -> bool {
+        !self.stopped && !self.closed
+    }
+}
+
+fn settled(outcome: Outcome, failure: &Option<String>) -> State {
+    let said = || failure.clone().unwrap_or_else(|| "unknown".to_owned());
+    match outcome {
+        Outcome::Completed | Outcome::Interrupted => State::Idle,
+        Outcome::Failed => State::Error { reason: said() },
+        Outcome::Unfinished => State::Error { reason: format!("no result: {}", said()) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(state: State) -> Record {
+        Record { state, ..Record::default() }
+    }
+
+    #[test]
+    fn the_table_of_the_design_row_by_row() {
+        let starts = RecordEvent::TurnStarts;
+        let done = RecordEvent::TurnSettled { outcome: Outcome::Completed, failure: None };
+        let cut = RecordEvent::TurnSettled { outcome: Outcome::Unfinished, failure: Some("signal 9".into()) };
+        let failed = RecordEvent::TurnSettled { outcome: Outcome::Failed, failure: Some("api_error".into()) };
+        let stop = RecordEvent::TurnSettled { outcome: Outcome::Interrupted, failure: None };
+        let error = |reason: &str| State::Error { reason: reason.into() };
+        for from in [State::New, State::Idle, error("x")] {
+            assert_eq!(record(from.clone()).after(&starts), Some(record(State::Active)));
+            assert_eq!(record(from).after(&done), None, "a late settlement changes nothing");
+        }
+        assert_eq!(record(State::Active).after(&starts), None);
+        assert_eq!(record(State::Active).after(&done), Some(record(State::Idle)));
+        assert_eq!(record(State::Active).after(&stop), Some(record(State::Idle)));
+        assert_eq!(record(State::Active).after(&failed), Some(record(error("api_error"))));
+        assert_eq!(record(State::Active).after(&cut), Some(record(error("no result: signal 9"))));
+    }
+
+    #[test]
+    fn a_closed_record_is_moved_by_nothing_and_a_stopped_one_only_settles() {
+        let done = RecordEvent::TurnSettled { outcome: Outcome::Completed, failure: None };
+        let closed = Record { closed: true, state: State::Active, stopped: false };
+        assert_eq!(closed.after(&done), None);
+        let stopped = Record { stopped: true, state: State::Active, closed: false };
+        assert_eq!(stopped.after(&done).map(|r| r.state), Some(State::Idle));
+        let stopped = Record { stopped: true, state: State::Idle, closed: false };
+        assert_eq!(stopped.after(&RecordEvent::TurnStarts), None);
+        assert!(!stopped.online() && !closed.online() && Record::default().online());
+    }
+}
