@@ -1,0 +1,1 @@
+//! The prompt cache: which part of a request was read from it and which was written to it.

@@ -1,0 +1,1 @@
+//! Fake children: a `claude` that plays a script or a recorded session.

@@ -1,0 +1,3 @@
+//! What requests cost.
+
+pub mod bill;
