@@ -1,0 +1,112 @@
+//! Local stream sockets whose peer is known.
+//!
+//! Paths may be longer than a socket address holds (108 bytes on Linux, unix(7)): such a socket is bound and reached
+//! through its directory. Everything is non-blocking.
+
+use crate::PathError;
+use crate::lockfile::Lock;
+use crate::poll::{Pollable, Source};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Who is at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its process id, as of connect or listen; `None` where the system doesn't tell (another pid namespace).
+    pub pid: Option<u32>,
+    /// Its effective user id.
+    pub uid: u32,
+}
+
+/// A listening socket, mode 0600.
+#[derive(Debug)]
+pub struct Listener {
+    path: PathBuf,
+}
+
+impl Listener {
+    /// Listens at `path`, in place of whatever socket is there: a stale one, since we hold the lock of those who may
+    /// listen here.
+    ///
+    /// # Errors
+    /// When the socket cannot be made; [`io::ErrorKind::AlreadyExists`] when something that is not a socket is there.
+    pub fn bind(path: &Path, lock: &Lock) -> Result<Self, PathError> {
+        todo!()
+    }
+
+    /// The next connection, `None` when there is none now.
+    ///
+    /// # Errors
+    /// As the operating system says.
+    pub fn accept(&self) -> io::Result<Option<Stream>> {
+        todo!()
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the socket from the file system; connections that exist go on.
+    ///
+    /// # Errors
+    /// When it cannot be removed. Being gone already is not an error.
+    pub fn unlink(&self) -> Result<(), PathError> {
+        todo!()
+    }
+}
+
+impl Pollable for Listener {
+    fn source(&self) -> Source<'_> {
+        todo!()
+    }
+}
+
+/// A connection. Reads and writes give [`io::ErrorKind::WouldBlock`] instead of waiting; a read of 0 bytes is the
+/// end; a write to a peer that is gone is an error, never a signal.
+#[derive(Debug)]
+pub struct Stream {
+    inner: std::fs::File,
+}
+
+impl Stream {
+    /// Connects to who listens at `path`.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`] when there is no socket, [`io::ErrorKind::ConnectionRefused`] when nobody listens
+    /// on it any more, [`io::ErrorKind::WouldBlock`] when its queue is full.
+    pub fn connect(path: &Path) -> Result<Self, PathError> {
+        todo!()
+    }
+
+    /// Who is at the other end.
+    ///
+    /// # Errors
+    /// As the operating system says.
+    pub fn peer(&self) -> io::Result<Peer> {
+        todo!()
+    }
+}
+
+impl io::Read for Stream {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        todo!()
+    }
+}
+
+impl io::Write for Stream {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        todo!()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Pollable for Stream {
+    fn source(&self) -> Source<'_> {
+        todo!()
+    }
+}

@@ -1,0 +1,67 @@
+//! Exclusive and shared locks on a path, held by an open file.
+//!
+//! The lock ends with its holder, however that ends. The file itself stays: unlinking a lock file lets two holders
+//! hold "the" lock, which is why a lock is only given out when its file is still the one that the path names.
+
+use crate::PathError;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A lock that is held until it is dropped. Not inherited by children.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// True while `path` still names the file that is locked. False: somebody removed or replaced it, and the lock
+    /// protects nothing any more.
+    ///
+    /// # Errors
+    /// When the path cannot be looked up for another reason than that nothing is there.
+    pub fn is_current(&self) -> io::Result<bool> {
+        todo!()
+    }
+
+    /// The locked path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Replaces the file's contents, for others to read with [`note`]: who holds it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn set_note(&self, note: &[u8]) -> io::Result<()> {
+        todo!()
+    }
+}
+
+/// What the last holder wrote with [`Lock::set_note`]; at most 4 KiB of it. Empty when there is none. Says nothing
+/// about whether the lock is held now.
+///
+/// # Errors
+/// When the file exists and cannot be read.
+pub fn note(path: &Path) -> io::Result<Vec<u8>> {
+    todo!()
+}
+
+/// Takes the exclusive lock on `path` (created with mode 0600 if missing); `None` when somebody else holds it,
+/// shared or exclusive.
+///
+/// # Errors
+/// When the file cannot be opened or locked.
+pub fn try_lock(path: &Path) -> Result<Option<Lock>, PathError> {
+    todo!()
+}
+
+/// Like [`try_lock`], but shared: any number of holders, none of them exclusive.
+///
+/// # Errors
+/// When the file cannot be opened or locked.
+pub fn try_lock_shared(path: &Path) -> Result<Option<Lock>, PathError> {
+    todo!()
+}

@@ -1,0 +1,38 @@
+//! This process: whose, which executable, on which host.
+
+use std::io;
+use std::path::PathBuf;
+
+/// The effective user id.
+#[must_use]
+pub fn uid() -> u32 {
+    todo!()
+}
+
+/// A path that starts this very executable again, also after its file was deleted or replaced. For exec, not for
+/// people.
+///
+/// # Errors
+/// When the system doesn't tell.
+pub fn exe() -> io::Result<PathBuf> {
+    todo!()
+}
+
+/// Where this executable lies, or lay.
+///
+/// # Errors
+/// When the system doesn't tell.
+pub fn exe_path() -> io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
+/// The name of this host.
+#[must_use]
+pub fn hostname() -> String {
+    todo!()
+}
+
+/// Sets the name that process lists show for this process (15 bytes on Linux).
+pub fn set_name(name: &str) {
+    todo!()
+}

@@ -1,0 +1,109 @@
+//! Waiting for several things at once, with a deadline.
+
+use std::io;
+use std::time::Instant;
+
+/// Something that can be waited for, borrowed from its owner.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    lent: std::marker::PhantomData<&'a ()>,
+}
+
+/// What can be waited for.
+pub trait Pollable {
+    /// The handle to wait on.
+    fn source(&self) -> Source<'_>;
+}
+
+/// What to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Until a read wouldn't block (data, end, or error).
+    Read,
+    /// Until a write wouldn't block (room or error).
+    Write,
+    /// Either.
+    Both,
+}
+
+/// What is possible now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ready {
+    /// A read wouldn't block.
+    pub read: bool,
+    /// A write wouldn't block.
+    pub write: bool,
+}
+
+impl Ready {
+    /// Something is possible.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.read || self.write
+    }
+}
+
+/// A set of sources, filled for one wait.
+#[derive(Debug, Default)]
+pub struct Poller<'a> {
+    lent: Vec<Source<'a>>,
+}
+
+impl<'a> Poller<'a> {
+    /// An empty set.
+    #[must_use]
+    pub fn new() -> Self {
+        todo!()
+    }
+
+    /// Adds a source; gives its index for [`Poller::ready`].
+    pub fn add(&mut self, source: Source<'a>, interest: Interest) -> usize {
+        todo!()
+    }
+
+    /// Waits until a source is ready or the deadline (`None`: for ever); how many are ready. Signals don't end it.
+    ///
+    /// # Errors
+    /// As the operating system says.
+    pub fn wait(&mut self, deadline: Option<Instant>) -> io::Result<usize> {
+        todo!()
+    }
+
+    /// What the source with that index is ready for, as of the last wait.
+    #[must_use]
+    pub fn ready(&self, index: usize) -> Ready {
+        todo!()
+    }
+}
+
+/// Ends somebody's wait from another thread: its source is ready for reading after [`Waker::wake`].
+#[derive(Debug)]
+pub struct Waker {
+    lent: (),
+}
+
+impl Waker {
+    /// A waker that nobody has woken.
+    ///
+    /// # Errors
+    /// When there are no descriptors left.
+    pub fn new() -> io::Result<Self> {
+        todo!()
+    }
+
+    /// Makes it ready. Once is as good as many times.
+    pub fn wake(&self) {
+        todo!()
+    }
+
+    /// Makes it not ready again; true when it was.
+    pub fn clear(&self) -> bool {
+        todo!()
+    }
+}
+
+impl Pollable for Waker {
+    fn source(&self) -> Source<'_> {
+        todo!()
+    }
+}
