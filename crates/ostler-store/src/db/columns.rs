@@ -1,0 +1,1 @@
+//! Enums of `ostler-core` as words in columns.

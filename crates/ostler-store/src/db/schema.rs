@@ -1,0 +1,1 @@
+//! Tables, and how an older database becomes a newer one.

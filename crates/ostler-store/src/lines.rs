@@ -1,0 +1,1 @@
+//! Complete lines of a file that another process may still be writing.

@@ -1,0 +1,174 @@
+//! The paths inside a session folder and a generation folder. Nothing here reads a file's contents.
+
+use ostler_core::ids::{DeliveryId, GenerationNo, SessionId};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The folder `sessions/<id>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionDir {
+    /// Whose it is.
+    pub id: SessionId,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+impl SessionDir {
+    /// Launch spec and ids; see [`crate::SessionFile`].
+    #[must_use]
+    pub fn session_json(&self) -> PathBuf {
+        self.path.join("session.json")
+    }
+
+    /// Held by the controller for as long as it is one.
+    #[must_use]
+    pub fn lock(&self) -> PathBuf {
+        self.path.join("lock")
+    }
+
+    /// The controller's socket.
+    #[must_use]
+    pub fn control_sock(&self) -> PathBuf {
+        self.path.join("control.sock")
+    }
+
+    /// Held by the keeper.
+    #[must_use]
+    pub fn keeper_lock(&self) -> PathBuf {
+        self.path.join("keeper.lock")
+    }
+
+    /// The keeper's socket.
+    #[must_use]
+    pub fn keeper_sock(&self) -> PathBuf {
+        self.path.join("keeper.sock")
+    }
+
+    /// Hard link to Claude's transcript.
+    #[must_use]
+    pub fn transcript(&self) -> PathBuf {
+        self.path.join("transcript.jsonl")
+    }
+
+    /// What the keeper says.
+    #[must_use]
+    pub fn keeper_log(&self) -> PathBuf {
+        self.path.join("keeper.log")
+    }
+
+    /// What the controller says.
+    #[must_use]
+    pub fn controller_log(&self) -> PathBuf {
+        self.path.join("controller.log")
+    }
+
+    /// Bodies of deliveries that are too large for a row.
+    #[must_use]
+    pub fn deliveries_dir(&self) -> PathBuf {
+        self.path.join("deliveries")
+    }
+
+    /// The body of one of them.
+    #[must_use]
+    pub fn delivery_body(&self, id: DeliveryId) -> PathBuf {
+        self.deliveries_dir().join(id.to_string())
+    }
+
+    /// The folder of all generations.
+    #[must_use]
+    pub fn gen_root(&self) -> PathBuf {
+        self.path.join("gen")
+    }
+
+    /// The folder of one generation; 0 is "outside any". It need not exist.
+    #[must_use]
+    pub fn generation(&self, no: GenerationNo) -> GenDir {
+        GenDir { no, path: self.gen_root().join(format!("{no:04}")) }
+    }
+
+    /// The generations that have a folder, sorted, without 0. Empty when there is no session folder.
+    ///
+    /// # Errors
+    /// The folder can't be listed.
+    pub fn generations(&self) -> io::Result<Vec<GenerationNo>> {
+        let listing = match std::fs::read_dir(self.gen_root()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            listing => listing?,
+        };
+        let mut found = Vec::new();
+        for entry in listing {
+            found.extend(entry?.file_name().to_str().and_then(number_of).filter(|no| *no >= 1));
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+}
+
+/// The number in a folder name, if it is spelled as [`SessionDir::generation`] spells it.
+fn number_of(name: &str) -> Option<GenerationNo> {
+    let no = name.parse().ok()?;
+    (format!("{no:04}") == name).then_some(no)
+}
+
+/// The folder `gen/<no>` of one child process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GenDir {
+    /// Its number; 0 is "outside any generation" and holds only `ctl`.
+    pub no: GenerationNo,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+impl GenDir {
+    fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Locked before the fork, inherited by the child: busy = alive.
+    #[must_use]
+    pub fn alive(&self) -> PathBuf {
+        self.file("alive")
+    }
+
+    /// The FIFO that is the child's stdin.
+    #[must_use]
+    pub fn in_(&self) -> PathBuf {
+        self.file("in")
+    }
+
+    /// The child's stdout, untouched.
+    #[must_use]
+    pub fn out(&self) -> PathBuf {
+        self.file("out")
+    }
+
+    /// What ostler wrote to the child and what it decided.
+    #[must_use]
+    pub fn ctl(&self) -> PathBuf {
+        self.file("ctl")
+    }
+
+    /// The child's stderr.
+    #[must_use]
+    pub fn err(&self) -> PathBuf {
+        self.file("err")
+    }
+
+    /// What was started: argv, binary, pid, start time, boot id.
+    #[must_use]
+    pub fn spawn_json(&self) -> PathBuf {
+        self.file("spawn.json")
+    }
+
+    /// Exit status and time, written by the keeper.
+    #[must_use]
+    pub fn exit(&self) -> PathBuf {
+        self.file("exit")
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
