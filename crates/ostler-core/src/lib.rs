@@ -2,13 +2,19 @@
 //!
 //! | module | subject |
 //! | --- | --- |
+//! | [`spec`] | the launch spec: everything that decides how a child starts |
+//! | [`argv`] | launch spec → command line and launch files |
+//! | [`env`] | launch spec → environment |
 //! | [`ids`] | the names of sessions, deliveries, conversations; wall-clock milliseconds |
 //! | [`ctl`] | the rows of `gen/N/ctl`: what ostler wrote to a child and what it decided |
 //! | [`rows`] | what a journal folds to: the records that the store keeps and can rebuild |
 //!
 //! Everything else in this crate is built on these three.
 
+pub mod argv;
 pub mod ctl;
+pub mod env;
 pub mod ids;
 pub mod record;
 pub mod rows;
+pub mod spec;
