@@ -1,0 +1,274 @@
+//! The one library interface under every face.
+//!
+//! Everything here works on the store, the journals and the control sockets of one home; no daemon is needed. A face
+//! (the command line, later HTTP) owns an [`Ostler`] and nothing else of a session.
+
+use ostler_core::ctl::Decision;
+use ostler_core::ids::{DeliveryId, GenerationNo, Millis, SessionId};
+use ostler_core::machine::Mode;
+use ostler_core::rows::{Outcome, Turn};
+use ostler_store::{Cursor, Db, Follower, Home};
+use std::path::Path;
+use std::time::Instant;
+
+mod error;
+
+pub use error::ClientError;
+
+/// One home, seen by a face.
+#[derive(Debug)]
+pub struct Ostler {
+    home: Home,
+    db: Db,
+}
+
+/// What a session is created from.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// Its id; chosen by the caller, so that it is known before anything happens.
+    pub id: SessionId,
+    /// A name for people; need not be unique.
+    pub label: Option<String>,
+    /// The whole launch spec.
+    pub spec: ostler_core::spec::LaunchSpec,
+    /// When.
+    pub at: Millis,
+}
+
+/// A message to deliver.
+#[derive(Clone, Debug)]
+pub struct NewMessage {
+    /// Its uuid, chosen by the caller.
+    pub id: DeliveryId,
+    /// What to say.
+    pub text: String,
+    /// May it steer?
+    pub mode: Mode,
+    /// The sender's name for it: the same name again is the same delivery.
+    pub idempotency_key: Option<String>,
+    /// When.
+    pub at: Millis,
+}
+
+/// What became of an interrupt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Interrupted {
+    /// The child confirmed it; these deliveries were still queued and will run.
+    Confirmed(Vec<String>),
+    /// No turn was running.
+    NothingRunning,
+    /// The child refused it, or did not answer and was killed: why.
+    Forced(String),
+}
+
+/// What became of a stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The child is dead.
+    Ended {
+        /// Processes that had to be killed besides it.
+        killed: u32,
+        /// The whole tree is proven gone.
+        proven: bool,
+    },
+    /// There was no child.
+    NothingRunning,
+}
+
+/// A decision about a question of a child.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The generation that asks.
+    pub generation: GenerationNo,
+    /// The child's id for the question.
+    pub request_id: String,
+    /// Allow or deny.
+    pub decision: Decision,
+    /// Who decides: `terminal`, `cli`, …
+    pub by: String,
+    /// What a denied child is told.
+    pub message: Option<String>,
+    /// JSON of the input to use instead of the child's own.
+    pub updated_input: Option<String>,
+    /// When.
+    pub at: Millis,
+}
+
+/// What a wait came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Waited {
+    /// Nothing is owed any more; the turn that settled last, if there ever was one.
+    Settled(Option<Turn>),
+    /// The deadline passed first.
+    StillRunning,
+    /// Nothing can go on until a person acts: the reason.
+    Parked(String),
+}
+
+/// What a session is doing right now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Status {
+    /// `cold`, `starting`, `resident`, `ending`: what the operating system has.
+    pub process: String,
+    /// The current or last generation; 0 before the first.
+    pub generation: GenerationNo,
+    /// The running turn.
+    pub turn: Option<u32>,
+    /// What it is doing: `thinking`, `tool Bash`, `permission`, `background`, …
+    pub activity: Option<String>,
+    /// Deliveries that are not final.
+    pub waiting: u32,
+    /// The child's pid, while there is one.
+    pub pid: Option<u32>,
+    /// Why nothing is started any more, if so.
+    pub parked: Option<String>,
+}
+
+/// Everything of one turn that a face prints at its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// How the turn ended; None: no turn ever settled.
+    pub outcome: Option<Outcome>,
+    /// The turn itself.
+    pub turn: Option<Turn>,
+    /// The last main-lane answer, as text.
+    pub answer: Option<String>,
+    /// Turns so far.
+    pub turns: u32,
+    /// Tokens of the whole session.
+    pub tokens: ostler_core::rows::Tokens,
+    /// Dollars of the whole session; None: some of it is not known.
+    pub usd: Option<f64>,
+    /// Dollars that this turn's generation spent itself; None: not known.
+    pub turn_usd: Option<f64>,
+}
+
+impl Ostler {
+    /// Opens a home, and creates it where it is missing.
+    ///
+    /// # Errors
+    /// As [`Home::open`]; the database can't be opened.
+    pub fn open(home: &Path) -> Result<Self, ClientError> {
+        todo!()
+    }
+
+    /// The home.
+    #[must_use]
+    pub const fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// The records.
+    #[must_use]
+    pub const fn db(&self) -> &Db {
+        &self.db
+    }
+
+    /// Creates a session: its folder first, then its row. Starts nothing.
+    ///
+    /// # Errors
+    /// The working directory is missing; the store can't be written.
+    pub fn create(&self, new: &NewSession) -> Result<(), ClientError> {
+        todo!()
+    }
+
+    /// Accepts a message durably and makes sure that a controller works on it. The delivery stays accepted even when
+    /// no controller could be reached: that is the error then.
+    ///
+    /// # Errors
+    /// Refused (empty, too large, stopped, closed, another body under the same key); the store can't be written;
+    /// [`ClientError::Controller`].
+    pub fn deliver(&self, session: SessionId, message: &NewMessage) -> Result<DeliveryId, ClientError> {
+        todo!()
+    }
+
+    /// Makes sure that a controller answers.
+    ///
+    /// # Errors
+    /// [`ClientError::Controller`].
+    pub fn ensure(&self, session: SessionId) -> Result<(), ClientError> {
+        todo!()
+    }
+
+    /// Interrupts the running turn and waits until the child confirmed it.
+    ///
+    /// # Errors
+    /// [`ClientError::Controller`].
+    pub fn interrupt(&self, session: SessionId, cancel_queued: bool) -> Result<Interrupted, ClientError> {
+        todo!()
+    }
+
+    /// Ends the child now and waits until its tree is dead.
+    ///
+    /// # Errors
+    /// [`ClientError::Controller`].
+    pub fn stop(&self, session: SessionId) -> Result<Stopped, ClientError> {
+        todo!()
+    }
+
+    /// Decides a question: first decision wins. The controller is told.
+    ///
+    /// # Errors
+    /// Lost, withdrawn, unknown; the store can't be written.
+    pub fn decide(&self, session: SessionId, verdict: &Verdict) -> Result<(), ClientError> {
+        todo!()
+    }
+
+    /// What the session is doing. Asks the controller where one answers, else reads the journal's end.
+    ///
+    /// # Errors
+    /// The store can't be read.
+    pub fn status(&self, session: SessionId) -> Result<Status, ClientError> {
+        todo!()
+    }
+
+    /// Waits until nothing is owed: every delivery is final, no turn runs, the child is gone.
+    ///
+    /// # Errors
+    /// The store can't be read; [`ClientError::Controller`] when work waits and no controller can be started.
+    pub fn wait(&self, session: SessionId, deadline: Option<Instant>) -> Result<Waited, ClientError> {
+        todo!()
+    }
+
+    /// A follower behind `cursor`.
+    ///
+    /// # Errors
+    /// The cursor doesn't fit the journal.
+    pub fn follow(&self, session: SessionId, cursor: Cursor) -> Result<Follower, ClientError> {
+        todo!()
+    }
+
+    /// What to print when a turn is over.
+    ///
+    /// # Errors
+    /// The store can't be read.
+    pub fn summary(&self, session: SessionId) -> Result<Summary, ClientError> {
+        todo!()
+    }
+
+    /// Adopts what is owed and has no controller, ends children of sessions that may have none. Every command does it
+    /// once. Gives how many it had to start.
+    ///
+    /// # Errors
+    /// The store can't be read.
+    pub fn sweep(&self) -> Result<u32, ClientError> {
+        todo!()
+    }
+
+    /// Folds every journal again and compares with the store; `repair` replaces what differs.
+    ///
+    /// # Errors
+    /// A journal or the store can't be read.
+    pub fn rebuild(&self, repair: bool) -> Result<Vec<Rebuilt>, ClientError> {
+        todo!()
+    }
+}
+
+/// What folding a session's journal again showed.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Rebuilt {
+    /// The session.
+    pub session: SessionId,
+    /// Tables whose rows differ from the fold; empty: equal.
+    pub differs: Vec<String>,
+}

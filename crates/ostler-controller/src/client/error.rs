@@ -1,0 +1,86 @@
+//! What can go wrong for a face.
+
+use ostler_core::ids::SessionId;
+use ostler_store::{DbError, HomeError};
+use std::path::PathBuf;
+
+/// Why a request of a face was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The home can't be used.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The store can't be read or written.
+    #[error(transparent)]
+    Db(#[from] DbError),
+    /// A folder or file of a session can't be used.
+    #[error("failed to {what} {}", path.display())]
+    File {
+        /// What was tried.
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The message is empty.
+    #[error("the prompt is empty")]
+    EmptyPrompt,
+    /// The message is too large.
+    #[error("the prompt has {len} bytes; at most {limit} are taken")]
+    PromptTooLarge {
+        /// Its length.
+        len: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The working directory is not there.
+    #[error("the working directory {} is not there", cwd.display())]
+    NoCwd {
+        /// The directory.
+        cwd: PathBuf,
+    },
+    /// The session takes nothing: stopped or closed.
+    #[error("session {session} is {state}")]
+    NotTaking {
+        /// The session.
+        session: SessionId,
+        /// `stopped` or `closed`.
+        state: &'static str,
+    },
+    /// The same idempotency key was used with another body.
+    #[error("the idempotency key was used before, for another message")]
+    OtherBody,
+    /// Somebody decided first.
+    #[error("already decided: {decision}, by {by}")]
+    Lost {
+        /// `allow` or `deny`.
+        decision: &'static str,
+        /// By whom.
+        by: String,
+    },
+    /// The question can't be answered any more.
+    #[error("the question was withdrawn")]
+    Withdrawn,
+    /// There is no such question.
+    #[error("there is no such question")]
+    NoQuestion,
+    /// No controller could be started, or none answers. What was accepted stays accepted.
+    #[error("the controller of session {session} can't be reached: {why}")]
+    Controller {
+        /// The session.
+        session: SessionId,
+        /// What is known.
+        why: String,
+    },
+    /// The journal can't be read.
+    #[error("failed to read the journal of session {session}")]
+    Journal {
+        /// The session.
+        session: SessionId,
+        /// Why not.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
