@@ -13,12 +13,20 @@
 //! Files are read in chunks; of a line nothing more than the line limit is held. A longer one is passed by range
 //! ([`Entry::OutOversized`], [`read_range`]).
 
+mod follower;
+mod inside;
+mod outside;
+mod rows;
+
+pub use follower::Follower;
+
 use crate::cursor::{Cursor, CursorError};
 use crate::session_dir::{GenDir, SessionDir};
 use ostler_core::ctl::Row;
 use ostler_core::ids::GenerationNo;
-use std::io;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 /// The longest line that is held in memory, unless told otherwise: 64 MiB.
 pub const MAX_LINE: usize = 64 << 20;
@@ -48,13 +56,9 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Cursor`] when the place is not one that a follower of this journal gave out.
     pub fn read_from(&self, cursor: Cursor) -> Result<Follower, JournalError> {
-        todo!("{cursor} {:?} {}", self.dir, self.max_line)
+        Follower::new(self.dir.clone(), cursor, self.max_line)
     }
 }
-
-/// Goes through a journal entry by entry and can wait at its end for more.
-#[derive(Debug)]
-pub struct Follower {}
 
 /// One thing that a journal says.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,35 +128,24 @@ pub enum Entry {
     },
 }
 
-impl Follower {
-    /// The next entry, or None when there is nothing more right now. After an error it can be called again.
-    ///
-    /// # Errors
-    /// A file can't be read.
-    #[expect(clippy::should_implement_trait, reason = "None is not the end, and an iterator would promise that it is")]
-    pub fn next(&mut self) -> Result<Option<Entry>, JournalError> {
-        todo!()
-    }
-
-    /// The place behind the last entry that was given out.
-    #[must_use]
-    pub fn cursor(&self) -> Cursor {
-        todo!()
-    }
-
-    /// Files and folders that change when there is more; ask again after each new generation.
-    #[must_use]
-    pub fn watch_paths(&self) -> Vec<PathBuf> {
-        todo!()
-    }
-}
-
 /// The bytes `start..end` of a generation's `out`.
 ///
 /// # Errors
 /// The file can't be read or is shorter.
 pub fn read_range(dir: &GenDir, start: u64, end: u64) -> Result<Vec<u8>, JournalError> {
-    todo!("{dir:?} {start} {end}")
+    let path = dir.out();
+    let fail = |operation, source| JournalError::io(operation, &path, source);
+    let mut file = File::open(&path).map_err(|e| fail("open", e))?;
+    let len = file.metadata().map_err(|e| fail("read", e))?.len();
+    // Checked before anything is allocated: the range may come from a client.
+    let wanted = if start <= end && end <= len { usize::try_from(end - start).ok() } else { None };
+    let Some(wanted) = wanted else {
+        return Err(JournalError::Range { path, start, end });
+    };
+    let mut bytes = vec![0; wanted];
+    file.seek(SeekFrom::Start(start)).map_err(|e| fail("read", e))?;
+    file.read_exact(&mut bytes).map_err(|e| fail("read", e))?;
+    Ok(bytes)
 }
 
 /// What can go wrong while reading a journal.
@@ -182,4 +175,10 @@ pub enum JournalError {
         /// Byte behind the last one asked for.
         end: u64,
     },
+}
+
+impl JournalError {
+    fn io(operation: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { operation, path: path.to_owned(), source }
+    }
 }

@@ -83,7 +83,7 @@ impl SessionDir {
     /// The folder of one generation; 0 is "outside any". It need not exist.
     #[must_use]
     pub fn generation(&self, no: GenerationNo) -> GenDir {
-        GenDir { no, path: self.gen_root().join(format!("{no:04}")) }
+        GenDir { no, path: gen_dir(&self.gen_root(), no) }
     }
 
     /// The generations that have a folder, sorted, without 0. Empty when there is no session folder.
@@ -97,15 +97,20 @@ impl SessionDir {
         };
         let mut found = Vec::new();
         for entry in listing {
-            found.extend(entry?.file_name().to_str().and_then(number_of).filter(|no| *no >= 1));
+            found.extend(entry?.file_name().to_str().and_then(generation_no).filter(|no| *no >= 1));
         }
         found.sort_unstable();
         Ok(found)
     }
 }
 
-/// The number in a folder name, if it is spelled as [`SessionDir::generation`] spells it.
-fn number_of(name: &str) -> Option<GenerationNo> {
+/// The folder of a generation below the folder of all.
+pub(crate) fn gen_dir(root: &Path, no: GenerationNo) -> PathBuf {
+    root.join(format!("{no:04}"))
+}
+
+/// The number in a folder name, if it is spelled as [`gen_dir`] spells it.
+pub(crate) fn generation_no(name: &str) -> Option<GenerationNo> {
     let no = name.parse().ok()?;
     (format!("{no:04}") == name).then_some(no)
 }
@@ -164,11 +169,5 @@ impl GenDir {
     #[must_use]
     pub fn exit(&self) -> PathBuf {
         self.file("exit")
-    }
-
-    /// The folder.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::session_dir::SessionDir;
 use ostler_core::ids::{ConversationId, Millis, SessionId};
+use ostler_os::{PathError, durable};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::io;
@@ -38,7 +39,20 @@ impl SessionFile {
     /// # Errors
     /// The folder or the file can't be written.
     pub fn write(&self, dir: &SessionDir) -> Result<(), SessionFileError> {
-        todo!("{dir:?}")
+        let fail = |operation: &'static str, path: &Path| {
+            let path = path.to_owned();
+            move |source: PathError| SessionFileError::Io { operation, path, source: source.into() }
+        };
+        durable::create_dir_private(&dir.path).map_err(fail("create", &dir.path))?;
+        let path = dir.session_json();
+        let mut bytes = serde_json::to_vec_pretty(self)
+            .map_err(|source| SessionFileError::Encode { path: path.clone(), source })?;
+        bytes.push(b'\n');
+        durable::replace_file(&path, &bytes).map_err(fail("write", &path))?;
+        if let Some(sessions) = dir.path.parent() {
+            durable::sync_dir(sessions).map_err(fail("create", &dir.path))?;
+        }
+        Ok(())
     }
 
     /// Reads it back.
@@ -46,7 +60,24 @@ impl SessionFile {
     /// # Errors
     /// It is missing, not ours, damaged, or of a newer ostler.
     pub fn read(dir: &SessionDir) -> Result<Self, SessionFileError> {
-        todo!("{dir:?}")
+        /// What every format has.
+        #[derive(Deserialize)]
+        struct Head {
+            version: u32,
+        }
+        let path = dir.session_json();
+        let bytes = std::fs::read(&path)
+            .map_err(|source| SessionFileError::Io { operation: "read", path: path.clone(), source })?;
+        let damaged = |source| SessionFileError::Damaged { path: path.clone(), source };
+        let head: Head = serde_json::from_slice(&bytes).map_err(damaged)?;
+        if head.version > SESSION_FILE_VERSION {
+            return Err(SessionFileError::Newer { path, found: head.version });
+        }
+        let file: Self = serde_json::from_slice(&bytes).map_err(damaged)?;
+        if file.id != dir.id {
+            return Err(SessionFileError::OtherId { path, found: file.id });
+        }
+        Ok(file)
     }
 }
 
@@ -63,6 +94,15 @@ pub enum SessionFileError {
         /// Why.
         #[source]
         source: io::Error,
+    },
+    /// It can't be written as JSON.
+    #[error("cannot write {}", path.display())]
+    Encode {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
     },
     /// It is not what we write.
     #[error("{} is damaged", path.display())]
@@ -92,10 +132,4 @@ pub enum SessionFileError {
         /// The id inside.
         found: SessionId,
     },
-}
-
-impl SessionFileError {
-    pub(crate) fn io(operation: &'static str, path: &Path, source: io::Error) -> Self {
-        Self::Io { operation, path: path.to_owned(), source }
-    }
 }

@@ -13,7 +13,7 @@ pub enum FindError {
         name: String,
     },
     /// Several fit.
-    #[error("{name:?} means several sessions: {}; give more of the id", candidates(.candidates))]
+    #[error("{name:?} means several sessions: {}; give more of the id", names(candidates))]
     Ambiguous {
         /// What was asked for.
         name: String,
@@ -25,7 +25,7 @@ pub enum FindError {
     Db(#[from] DbError),
 }
 
-fn candidates(found: &[(SessionId, Option<String>)]) -> String {
+fn names(found: &[(SessionId, Option<String>)]) -> String {
     let one = |(id, label): &(SessionId, Option<String>)| match label {
         Some(label) => format!("{id} ({label})"),
         None => id.to_string(),

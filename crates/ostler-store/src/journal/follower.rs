@@ -1,0 +1,161 @@
+//! From generation to generation.
+
+use super::inside::{self, Inside};
+use super::outside::Outside;
+use super::{Entry, JournalError};
+use crate::cursor::{Cursor, CursorError};
+use crate::lines::CHUNK;
+use crate::session_dir::SessionDir;
+use ostler_core::ids::GenerationNo;
+use std::path::PathBuf;
+
+/// Goes through a journal entry by entry and can wait at its end for more.
+#[derive(Debug)]
+pub struct Follower {
+    dir: SessionDir,
+    max_line: usize,
+    place: Place,
+    outside: Outside,
+    cursor: Cursor,
+    /// Generations that were there when reading began: one in between may be missing.
+    known: Vec<GenerationNo>,
+    scratch: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// In a generation. `closed`: nothing is appended to its files any more.
+    Inside { inside: Box<Inside>, closed: bool },
+    /// Behind a generation (0: before the first). `next`: the one that follows exists.
+    Outside { behind: GenerationNo, next: Option<GenerationNo> },
+}
+
+impl Follower {
+    pub(super) fn new(dir: SessionDir, cursor: Cursor, max_line: usize) -> Result<Self, JournalError> {
+        let mut scratch = vec![0; CHUNK];
+        let known = dir.generations().map_err(|e| JournalError::io("list", &dir.gen_root(), e))?;
+        let named = match cursor.generation {
+            0 => GenerationNo::try_from(cursor.out).map_err(|_| CursorError::NoGeneration { cursor })?,
+            no => no,
+        };
+        if named != 0 && !known.contains(&named) {
+            return Err(CursorError::NoGeneration { cursor }.into());
+        }
+        let (place, outside) = if cursor.generation == 0 {
+            inside::check(&dir.generation(0).ctl(), cursor.ctl, cursor)?;
+            let place = Place::Outside { behind: named, next: None };
+            (place, Outside::at(&dir, cursor.ctl, max_line))
+        } else {
+            let inside = Box::new(Inside::at(dir.generation(named), cursor, max_line)?);
+            let place = Place::Inside { inside, closed: false };
+            (place, Outside::before(&dir, named, max_line, &mut scratch)?)
+        };
+        Ok(Self { dir, max_line, place, outside, cursor, known, scratch })
+    }
+
+    /// The next entry, or None when there is nothing more right now. After an error it can be called again.
+    ///
+    /// # Errors
+    /// A file can't be read.
+    #[expect(clippy::should_implement_trait, reason = "None is not the end, as an iterator would promise")]
+    pub fn next(&mut self) -> Result<Option<Entry>, JournalError> {
+        loop {
+            let entry = match self.place {
+                Place::Inside { .. } => self.next_inside()?,
+                Place::Outside { .. } => self.next_outside()?,
+            };
+            match entry {
+                Step::Entry(entry) => return Ok(Some(entry)),
+                Step::Nothing => return Ok(None),
+                Step::Moved => {}
+            }
+        }
+    }
+
+    fn next_inside(&mut self) -> Result<Step, JournalError> {
+        let Place::Inside { inside, closed } = &mut self.place else { return Ok(Step::Moved) };
+        if let Some(entry) = inside.next(&mut self.scratch)? {
+            self.cursor = inside.cursor;
+            return Ok(Step::Entry(entry));
+        }
+        let no = inside.dir.no;
+        if *closed {
+            self.place = Place::Outside { behind: no, next: None };
+            return Ok(Step::Moved);
+        }
+        // What shows that it is over must be seen before its files are read for the last time.
+        let over = self.outside.closes(no, &mut self.scratch)? || self.generation_behind(no)?.is_some();
+        if !over {
+            return Ok(Step::Nothing);
+        }
+        if let Place::Inside { inside, closed } = &mut self.place {
+            inside.note_death();
+            *closed = true;
+        }
+        Ok(Step::Moved)
+    }
+
+    fn next_outside(&mut self) -> Result<Step, JournalError> {
+        let Place::Outside { behind, next } = self.place else { return Ok(Step::Moved) };
+        if self.outside.belongs_behind(behind, &mut self.scratch)?
+            && let Some(row) = self.outside.take()
+        {
+            self.cursor = Cursor { generation: 0, out: u64::from(behind), ctl: row.end };
+            return Ok(Step::Entry(row.into_entry(0, self.cursor)));
+        }
+        let Some(no) = next else {
+            // As above: rows are looked for once more after the next generation was seen.
+            let next = self.generation_behind(behind)?;
+            self.place = Place::Outside { behind, next };
+            return Ok(if next.is_some() { Step::Moved } else { Step::Nothing });
+        };
+        let cursor = Cursor { generation: no, out: 0, ctl: 0 };
+        let inside = Box::new(Inside::at(self.dir.generation(no), cursor, self.max_line)?);
+        self.place = Place::Inside { inside, closed: false };
+        self.cursor = cursor;
+        Ok(Step::Entry(Entry::Generation { no }))
+    }
+
+    /// The generation that comes after `no`, if it exists.
+    fn generation_behind(&self, no: GenerationNo) -> Result<Option<GenerationNo>, JournalError> {
+        let Some(successor) = no.checked_add(1) else { return Ok(None) };
+        if let Some(known) = self.known.iter().find(|known| **known >= successor) {
+            return Ok(Some(*known));
+        }
+        let path = self.dir.generation(successor).path;
+        match path.try_exists() {
+            Ok(exists) => Ok(exists.then_some(successor)),
+            Err(error) => Err(JournalError::io("look at", &path, error)),
+        }
+    }
+
+    /// The place behind the last entry that was given out.
+    #[must_use]
+    pub fn cursor(&self) -> Cursor {
+        self.cursor
+    }
+
+    /// Files and folders, all existing, one of which changes when there is more. Ask again after each wait: the list
+    /// changes with new files and generations.
+    #[must_use]
+    pub fn watch_paths(&self) -> Vec<PathBuf> {
+        let mut paths = vec![self.dir.path.clone(), self.dir.gen_root(), self.outside.path().to_owned()];
+        if let Place::Inside { inside, .. } = &self.place {
+            let dir = &inside.dir;
+            paths.extend([dir.path.clone(), dir.out(), dir.ctl()]);
+        }
+        paths.retain(|path| path.exists());
+        // The session folder matters only until there is a folder of generations.
+        if paths.get(1).is_some_and(|second| *second == self.dir.gen_root()) {
+            paths.remove(0);
+        }
+        paths
+    }
+}
+
+enum Step {
+    Entry(Entry),
+    /// Look again: the place changed.
+    Moved,
+    Nothing,
+}

@@ -1,0 +1,223 @@
+//! One generation: its `out` and its `ctl`, merged.
+
+use super::rows::{CtlHead, CtlReader};
+use super::{Entry, JournalError};
+use crate::cursor::{Cursor, CursorError};
+use crate::lines::LineFile;
+use crate::session_dir::GenDir;
+use claude_wire::{Split, Tail};
+use ostler_core::ctl::Event;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// Reader of one generation.
+#[derive(Debug)]
+pub(super) struct Inside {
+    pub(super) dir: GenDir,
+    out: LineFile,
+    ctl: CtlReader,
+    /// The place behind the last entry.
+    pub(super) cursor: Cursor,
+    /// `ctl` was read to its end after `out` was read last, so no row is missing that announced what `out` says.
+    ctl_is_newer: bool,
+    ending: Ending,
+    /// The rows before the first one that was read here were searched for a death.
+    searched_before: bool,
+}
+
+/// How much is known about the end of a generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// Its child may write more.
+    Open,
+    /// Its child is dead. What it wrote last may not have been read yet.
+    Dead,
+    /// Its child is dead, and the unterminated last line was given out.
+    TailGiven,
+}
+
+impl Inside {
+    /// Goes on behind `cursor`, which is checked.
+    pub(super) fn at(dir: GenDir, cursor: Cursor, max_line: usize) -> Result<Self, JournalError> {
+        let mut inside = Self {
+            out: LineFile::at(dir.out(), cursor.out, max_line),
+            ctl: CtlReader::at(dir.ctl(), cursor.ctl, max_line),
+            dir,
+            cursor,
+            ctl_is_newer: false,
+            ending: Ending::Open,
+            searched_before: cursor.ctl == 0,
+        };
+        check(&inside.dir.ctl(), cursor.ctl, cursor)?;
+        if let Err(error) = check(&inside.dir.out(), cursor.out, cursor) {
+            inside.check_behind_tail(error)?;
+        }
+        Ok(inside)
+    }
+
+    /// In the middle of a line is a place only at the very end of a finished generation: behind its tail.
+    fn check_behind_tail(&mut self, error: JournalError) -> Result<(), JournalError> {
+        let at_end = matches!(&error, JournalError::Cursor(CursorError::InsideLine { .. }))
+            && length(&self.dir.out())? == self.cursor.out;
+        if !at_end || !self.says_dead()? {
+            return Err(error);
+        }
+        self.ending = Ending::TailGiven;
+        Ok(())
+    }
+
+    /// The next entry; None when nothing more can be given out now.
+    pub(super) fn next(&mut self, scratch: &mut [u8]) -> Result<Option<Entry>, JournalError> {
+        loop {
+            self.read(scratch)?;
+            let line_end = self.out.head().map(end_of);
+            let row_off = self.ctl.head().map(CtlHead::off);
+            match (line_end, row_off) {
+                (Some(end), Some(off)) if end > off => return Ok(self.give_row()),
+                (Some(_), _) => return Ok(self.give_line()),
+                (None, Some(off)) if off <= self.cursor.out => return Ok(self.give_row()),
+                (None, _) => {}
+            }
+            // No complete line is left, and the next row, if any, belongs behind more than there is.
+            let tail = self.out.tail();
+            match self.ending {
+                Ending::Open => {
+                    if (tail.len == 0 && row_off.is_none()) || !self.says_dead()? {
+                        return Ok(None);
+                    }
+                    self.note_death();
+                }
+                Ending::Dead if tail.len > 0 && row_off.is_none_or(|off| off >= tail.start + tail.len) => {
+                    return Ok(Some(self.give_tail(tail)));
+                }
+                // A row may say that it saw more of `out` than there is: the machine lost its power in between.
+                Ending::Dead | Ending::TailGiven => return Ok(self.give_row()),
+            }
+        }
+    }
+
+    /// Has the next line and the next row ready where there are any. `out` comes first: a row is appended before the
+    /// child can react to what it announces, so reading `ctl` after `out` never shows a reaction alone.
+    fn read(&mut self, scratch: &mut [u8]) -> Result<(), JournalError> {
+        if self.out.head().is_none() && self.ending != Ending::TailGiven {
+            self.out.fill(scratch).map_err(|e| JournalError::io("read", self.out.path(), e))?;
+            self.ctl_is_newer = false;
+        }
+        if self.ctl.head().is_none() && !self.ctl_is_newer {
+            self.ctl.fill(scratch)?;
+            self.ctl_is_newer = self.ctl.head().is_none() && self.out.head().is_some();
+        }
+        Ok(())
+    }
+
+    /// The child is known to be dead. What it wrote before that is read once more.
+    pub(super) fn note_death(&mut self) {
+        if self.ending == Ending::Open {
+            self.ending = Ending::Dead;
+        }
+    }
+
+    /// True when the child is dead as far as this generation's own files say.
+    fn says_dead(&mut self) -> Result<bool, JournalError> {
+        let exit = self.dir.exit();
+        if exit.try_exists().map_err(|e| JournalError::io("look at", &exit, e))? {
+            return Ok(true);
+        }
+        if self.searched_before {
+            return Ok(false);
+        }
+        // A row that was given out to an earlier follower may have said it.
+        self.searched_before = true;
+        let mut rows = CtlReader::at(self.dir.ctl(), 0, super::MAX_LINE);
+        let mut scratch = vec![0; crate::lines::CHUNK];
+        loop {
+            rows.fill(&mut scratch)?;
+            match rows.take() {
+                Some(row) if row.end <= self.cursor.ctl => {
+                    if is_death(&row) {
+                        return Ok(true);
+                    }
+                }
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    fn give_line(&mut self) -> Option<Entry> {
+        let no = self.dir.no;
+        Some(match self.out.take()? {
+            Split::Line { start, end, bytes } => {
+                self.cursor.out = end;
+                Entry::Out { no, start, end, bytes, cursor: self.cursor }
+            }
+            Split::Oversized { start, end } => {
+                self.cursor.out = end;
+                Entry::OutOversized { no, start, end, cursor: self.cursor }
+            }
+        })
+    }
+
+    fn give_tail(&mut self, tail: Tail) -> Entry {
+        self.ending = Ending::TailGiven;
+        self.cursor.out = tail.start + tail.len;
+        Entry::Tail { no: self.dir.no, start: tail.start, len: tail.len, cursor: self.cursor }
+    }
+
+    fn give_row(&mut self) -> Option<Entry> {
+        let head = self.ctl.take()?;
+        if is_death(&head) {
+            self.note_death();
+        }
+        self.cursor.ctl = head.end;
+        Some(head.into_entry(self.dir.no, self.cursor))
+    }
+}
+
+fn end_of(line: &Split) -> u64 {
+    match line {
+        Split::Line { end, .. } | Split::Oversized { end, .. } => *end,
+    }
+}
+
+fn is_death(head: &CtlHead) -> bool {
+    head.row.as_ref().is_some_and(|row| matches!(row.ev, Event::Dead { .. }))
+}
+
+impl CtlHead {
+    pub(super) fn into_entry(self, no: u32, cursor: Cursor) -> Entry {
+        match self.row {
+            Some(row) => Entry::Ctl { no, row, raw: self.raw, cursor },
+            None => Entry::CtlGarbled { no, start: self.start, end: self.end, cursor },
+        }
+    }
+}
+
+/// Is `offset` a line start of that file, or its end behind a newline? A file that is missing is empty.
+pub(super) fn check(path: &Path, offset: u64, cursor: Cursor) -> Result<(), JournalError> {
+    if offset == 0 {
+        return Ok(());
+    }
+    let len = length(path)?;
+    if offset > len {
+        return Err(CursorError::BehindEnd { cursor, path: path.to_owned(), len }.into());
+    }
+    let mut before = [0];
+    let read = File::open(path).and_then(|mut file| {
+        file.seek(SeekFrom::Start(offset - 1))?;
+        file.read_exact(&mut before)
+    });
+    read.map_err(|e| JournalError::io("read", path, e))?;
+    if before != *b"\n" {
+        return Err(CursorError::InsideLine { cursor, path: path.to_owned() }.into());
+    }
+    Ok(())
+}
+
+fn length(path: &Path) -> Result<u64, JournalError> {
+    match std::fs::metadata(path) {
+        Ok(found) => Ok(found.len()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(JournalError::io("look at", path, error)),
+    }
+}
