@@ -6,8 +6,14 @@
 //! child don't hold it.)
 
 use crate::PathError;
-use std::fs::File;
+use crate::durable::open_private;
+use std::fs::{File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long [`AliveLock::create`] puts up with probes, which hold a shared lock for microseconds.
+const PROBES_END: Duration = Duration::from_millis(500);
 
 /// An alive file, created and locked, ready to be inherited by a child.
 ///
@@ -38,13 +44,29 @@ impl AliveLock {
     /// # Errors
     /// [`AliveError::Busy`] when a live process holds it.
     pub fn create(path: &Path) -> Result<Self, AliveError> {
-        todo!()
+        let file = open_private(path)?;
+        let deadline = Instant::now() + PROBES_END;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { file, path: path.to_owned() }),
+                Err(TryLockError::WouldBlock) if is_shared(&file) && Instant::now() < deadline => {
+                    std::thread::yield_now();
+                }
+                Err(TryLockError::WouldBlock) => return Err(AliveError::Busy { path: path.to_owned() }),
+                Err(TryLockError::Error(source)) => return Err(PathError::new("lock", path, source).into()),
+            }
+        }
     }
 
     /// The locked descriptor.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// The locked descriptor, to be given away.
+    pub(crate) fn into_file(self) -> File {
+        self.file
     }
 
     /// Its path.
@@ -60,6 +82,23 @@ impl AliveLock {
 ///
 /// # Errors
 /// When the file exists and cannot be opened or probed.
-pub fn is_busy(path: &Path) -> std::io::Result<bool> {
-    todo!()
+pub fn is_busy(path: &Path) -> io::Result<bool> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// True when whoever is in the way holds it shared, or just stopped: a probe, not a child.
+fn is_shared(file: &File) -> bool {
+    let shared = file.try_lock_shared().is_ok();
+    // Unlocking what isn't locked is no error; any other one shows again at the next try.
+    let _ = file.unlock();
+    shared
 }

@@ -1,8 +1,17 @@
-//! Files that survive: durable writes, private modes, and what kind of file system they are on.
+//! Files that survive, and that are nobody else's: durable writes, private modes, free space.
+
+#[cfg_attr(unix, path = "durable/unix.rs")]
+#[cfg_attr(not(unix), path = "durable/unsupported.rs")]
+mod platform;
+
+pub use crate::file_system::{FileSystem, file_system, is_network_fs};
 
 use crate::PathError;
-use std::fs::File;
-use std::path::Path;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Writes a file so that after a crash there is either the old one or the whole new one: temporary file beside it
 /// (mode 0600), fsync, rename, fsync of the directory.
@@ -10,14 +19,60 @@ use std::path::Path;
 /// # Errors
 /// Naming the path and the step that failed. The temporary file is removed.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
-    todo!()
+    let (temporary, mut file) = create_beside(path)?;
+    let written = file
+        .write_all(bytes)
+        .map_err(|source| PathError::new("write", &temporary, source))
+        .and_then(|()| file.sync_all().map_err(|source| PathError::new("sync", &temporary, source)))
+        .and_then(|()| {
+            fs::rename(&temporary, path).map_err(|source| PathError::new("replace", path, source))
+        });
+    if let Err(error) = written {
+        // The first error is the one to tell; a temporary file that stays is only litter.
+        let _ = fs::remove_file(&temporary);
+        return Err(error);
+    }
+    sync_dir(parent(path))
+}
+
+/// A new file in the directory of `path`, under a name that nobody else takes.
+fn create_beside(path: &Path) -> Result<(PathBuf, File), PathError> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+
+    let Some(name) = path.file_name() else {
+        return Err(PathError::new("write", path, io::ErrorKind::InvalidInput));
+    };
+    loop {
+        let mut unique = std::ffi::OsString::from(".");
+        unique.push(name);
+        unique.push(format!(".{}-{}.tmp", process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+        let temporary = path.with_file_name(unique);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        platform::private(&mut options);
+        match options.open(&temporary) {
+            Ok(file) => return Ok((temporary, file)),
+            // Litter of a process that had our pid.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(PathError::new("create", &temporary, source)),
+        }
+    }
+}
+
+/// The directory that a path lies in.
+pub(crate) fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) => Path::new("."),
+        None => path,
+    }
 }
 
 /// Makes a file's data durable, and of its metadata what is needed to read them.
 ///
 /// # Errors
 /// As the operating system says. After an error the data must be taken for lost.
-pub fn fdatasync(file: &File) -> std::io::Result<()> {
+pub fn fdatasync(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
@@ -26,7 +81,7 @@ pub fn fdatasync(file: &File) -> std::io::Result<()> {
 /// # Errors
 /// When it cannot be opened or synced.
 pub fn sync_dir(path: &Path) -> Result<(), PathError> {
-    todo!()
+    platform::sync_dir(path).map_err(|source| PathError::new("sync", path, source))
 }
 
 /// Creates a directory with mode 0700, missing parents too. One that exists is left as it is.
@@ -34,7 +89,7 @@ pub fn sync_dir(path: &Path) -> Result<(), PathError> {
 /// # Errors
 /// When it cannot be created or is not a directory.
 pub fn create_dir_private(path: &Path) -> Result<(), PathError> {
-    todo!()
+    platform::create_dir_private(path).map_err(|source| PathError::new("create directory", path, source))
 }
 
 /// Opens a file for reading and appending, created with mode 0600 if missing.
@@ -42,7 +97,10 @@ pub fn create_dir_private(path: &Path) -> Result<(), PathError> {
 /// # Errors
 /// When it cannot be opened.
 pub fn open_private(path: &Path) -> Result<File, PathError> {
-    todo!()
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    platform::private(&mut options);
+    options.open(path).map_err(|source| PathError::new("open", path, source))
 }
 
 /// Bytes that this user can still write on the file system of `path`.
@@ -50,7 +108,12 @@ pub fn open_private(path: &Path) -> Result<File, PathError> {
 /// # Errors
 /// When the path doesn't exist.
 pub fn free_space(path: &Path) -> Result<u64, PathError> {
-    todo!()
+    platform::free_space(path).map_err(|source| PathError::new("find the free space of", path, source))
+}
+
+/// Like [`free_space`], of the file system that an open file is on.
+pub(crate) fn free_space_of(file: &File) -> io::Result<u64> {
+    platform::free_space_of(file)
 }
 
 /// True when this user owns `path` (not following a symbolic link at its end).
@@ -58,38 +121,16 @@ pub fn free_space(path: &Path) -> Result<u64, PathError> {
 /// # Errors
 /// When the path doesn't exist.
 pub fn owner_is_me(path: &Path) -> Result<bool, PathError> {
-    todo!()
+    platform::owner_is_me(path).map_err(|source| PathError::new("find the owner of", path, source))
 }
 
-/// What a path lies on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileSystem {
-    /// The magic number of statfs(2).
-    pub magic: u64,
-    /// The type in the mount table (`ext4`, `fuse.sshfs`, …), where it was needed and found.
-    pub kind: Option<String>,
-}
-
-impl FileSystem {
-    /// The name of the network file system, `None` for a local one.
-    #[must_use]
-    pub fn network(&self) -> Option<&'static str> {
-        todo!()
+/// True while `path` names the very file that is open; false when nothing or something else is there.
+///
+/// # Errors
+/// When the path cannot be looked up for another reason.
+pub(crate) fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
+    match platform::same_file(file, path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        other => other,
     }
-}
-
-/// What `path` lies on.
-///
-/// # Errors
-/// When the path doesn't exist.
-pub fn file_system(path: &Path) -> Result<FileSystem, PathError> {
-    todo!()
-}
-
-/// True when `path` lies on a network file system, where locks, SQLite and durable writes are not to be trusted.
-///
-/// # Errors
-/// When the path doesn't exist.
-pub fn is_network_fs(path: &Path) -> Result<bool, PathError> {
-    Ok(file_system(path)?.network().is_some())
 }

@@ -16,6 +16,7 @@ pub mod alive;
 pub mod durable;
 mod failure;
 pub mod fifo;
+mod file_system;
 pub mod ipc;
 pub mod limits;
 pub mod lockfile;
@@ -27,6 +28,7 @@ pub mod reserve;
 pub mod signals;
 pub mod spawn;
 pub mod term;
+pub mod text;
 pub mod tree;
 pub mod watch;
 

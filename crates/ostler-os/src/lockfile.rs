@@ -4,9 +4,13 @@
 //! hold "the" lock, which is why a lock is only given out when its file is still the one that the path names.
 
 use crate::PathError;
-use std::fs::File;
-use std::io;
+use crate::durable::{is_same_file, open_private};
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+
+/// The most of a note that is read, in bytes.
+const NOTE_LIMIT: u64 = 4096;
 
 /// A lock that is held until it is dropped. Not inherited by children.
 #[derive(Debug)]
@@ -22,7 +26,7 @@ impl Lock {
     /// # Errors
     /// When the path cannot be looked up for another reason than that nothing is there.
     pub fn is_current(&self) -> io::Result<bool> {
-        todo!()
+        is_same_file(&self.file, &self.path)
     }
 
     /// The locked path.
@@ -36,7 +40,8 @@ impl Lock {
     /// # Errors
     /// When the file cannot be written.
     pub fn set_note(&self, note: &[u8]) -> io::Result<()> {
-        todo!()
+        self.file.set_len(0)?;
+        (&self.file).write_all(note)
     }
 }
 
@@ -46,7 +51,13 @@ impl Lock {
 /// # Errors
 /// When the file exists and cannot be read.
 pub fn note(path: &Path) -> io::Result<Vec<u8>> {
-    todo!()
+    let mut note = Vec::new();
+    match File::open(path) {
+        Ok(file) => file.take(NOTE_LIMIT).read_to_end(&mut note)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(error),
+    };
+    Ok(note)
 }
 
 /// Takes the exclusive lock on `path` (created with mode 0600 if missing); `None` when somebody else holds it,
@@ -55,7 +66,7 @@ pub fn note(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// When the file cannot be opened or locked.
 pub fn try_lock(path: &Path) -> Result<Option<Lock>, PathError> {
-    todo!()
+    take(path, File::try_lock)
 }
 
 /// Like [`try_lock`], but shared: any number of holders, none of them exclusive.
@@ -63,5 +74,21 @@ pub fn try_lock(path: &Path) -> Result<Option<Lock>, PathError> {
 /// # Errors
 /// When the file cannot be opened or locked.
 pub fn try_lock_shared(path: &Path) -> Result<Option<Lock>, PathError> {
-    todo!()
+    take(path, File::try_lock_shared)
+}
+
+fn take(path: &Path, attempt: fn(&File) -> Result<(), TryLockError>) -> Result<Option<Lock>, PathError> {
+    loop {
+        let file = open_private(path)?;
+        match attempt(&file) {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(source)) => return Err(PathError::new("lock", path, source)),
+        }
+        let lock = Lock { file, path: path.to_owned() };
+        // Somebody may have removed or replaced the file between our open and our lock.
+        if lock.is_current().map_err(|source| PathError::new("look up", path, source))? {
+            return Ok(Some(lock));
+        }
+    }
 }

@@ -1,12 +1,16 @@
 //! This process: whose, which executable, on which host.
 
+#[cfg_attr(target_os = "linux", path = "me/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "me/unsupported.rs")]
+mod platform;
+
 use std::io;
 use std::path::PathBuf;
 
 /// The effective user id.
 #[must_use]
 pub fn uid() -> u32 {
-    todo!()
+    platform::uid()
 }
 
 /// A path that starts this very executable again, also after its file was deleted or replaced. For exec, not for
@@ -15,7 +19,7 @@ pub fn uid() -> u32 {
 /// # Errors
 /// When the system doesn't tell.
 pub fn exe() -> io::Result<PathBuf> {
-    todo!()
+    platform::exe()
 }
 
 /// Where this executable lies, or lay.
@@ -29,10 +33,10 @@ pub fn exe_path() -> io::Result<PathBuf> {
 /// The name of this host.
 #[must_use]
 pub fn hostname() -> String {
-    todo!()
+    platform::hostname()
 }
 
 /// Sets the name that process lists show for this process (15 bytes on Linux).
 pub fn set_name(name: &str) {
-    todo!()
+    platform::set_name(name);
 }

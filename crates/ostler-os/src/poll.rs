@@ -1,13 +1,15 @@
 //! Waiting for several things at once, with a deadline.
 
+#[cfg_attr(unix, path = "poll/unix.rs")]
+#[cfg_attr(not(unix), path = "poll/unsupported.rs")]
+mod platform;
+
 use std::io;
 use std::time::Instant;
 
 /// Something that can be waited for, borrowed from its owner.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    lent: std::marker::PhantomData<&'a ()>,
-}
+pub struct Source<'a>(platform::Handle<'a>);
 
 /// What can be waited for.
 pub trait Pollable {
@@ -45,20 +47,18 @@ impl Ready {
 
 /// A set of sources, filled for one wait.
 #[derive(Debug, Default)]
-pub struct Poller<'a> {
-    lent: Vec<Source<'a>>,
-}
+pub struct Poller<'a>(platform::Set<'a>);
 
 impl<'a> Poller<'a> {
     /// An empty set.
     #[must_use]
     pub fn new() -> Self {
-        todo!()
+        Self::default()
     }
 
     /// Adds a source; gives its index for [`Poller::ready`].
     pub fn add(&mut self, source: Source<'a>, interest: Interest) -> usize {
-        todo!()
+        self.0.add(source.0, interest)
     }
 
     /// Waits until a source is ready or the deadline (`None`: for ever); how many are ready. Signals don't end it.
@@ -66,21 +66,19 @@ impl<'a> Poller<'a> {
     /// # Errors
     /// As the operating system says.
     pub fn wait(&mut self, deadline: Option<Instant>) -> io::Result<usize> {
-        todo!()
+        self.0.wait(deadline)
     }
 
     /// What the source with that index is ready for, as of the last wait.
     #[must_use]
     pub fn ready(&self, index: usize) -> Ready {
-        todo!()
+        self.0.ready(index)
     }
 }
 
 /// Ends somebody's wait from another thread: its source is ready for reading after [`Waker::wake`].
 #[derive(Debug)]
-pub struct Waker {
-    lent: (),
-}
+pub struct Waker(platform::Bell);
 
 impl Waker {
     /// A waker that nobody has woken.
@@ -88,22 +86,22 @@ impl Waker {
     /// # Errors
     /// When there are no descriptors left.
     pub fn new() -> io::Result<Self> {
-        todo!()
+        platform::Bell::new().map(Self)
     }
 
     /// Makes it ready. Once is as good as many times.
     pub fn wake(&self) {
-        todo!()
+        self.0.ring();
     }
 
     /// Makes it not ready again; true when it was.
     pub fn clear(&self) -> bool {
-        todo!()
+        self.0.clear()
     }
 }
 
 impl Pollable for Waker {
     fn source(&self) -> Source<'_> {
-        todo!()
+        self.0.source()
     }
 }

@@ -3,7 +3,14 @@
 //! A pid alone is a number that the system gives out again. A pid with its start time and the boot that both are
 //! valid in is an [`Identity`]; a [`PidFd`] is a handle that no reuse can fool.
 
-use crate::poll::{Pollable, Source};
+#[cfg_attr(target_os = "linux", path = "process/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "process/unsupported.rs")]
+mod platform;
+
+#[cfg(target_os = "linux")]
+pub(crate) use platform::{Stat, is_gone, parse_stat, stat};
+
+use crate::poll::{Interest, Pollable, Poller, Source};
 use std::ffi::OsString;
 use std::io;
 use std::time::Instant;
@@ -21,9 +28,7 @@ pub struct Identity {
 
 /// A handle on a process. Readable (for a [`crate::poll::Poller`]) once the process is dead, reaped or not.
 #[derive(Debug)]
-pub struct PidFd {
-    fd: std::fs::File,
-}
+pub struct PidFd(platform::Handle);
 
 impl PidFd {
     /// A handle on whoever has that pid now; `None` when nobody has.
@@ -31,7 +36,7 @@ impl PidFd {
     /// # Errors
     /// As the operating system says; [`io::ErrorKind::Unsupported`] where there are no such handles.
     pub fn open(pid: u32) -> io::Result<Option<Self>> {
-        todo!()
+        Ok(platform::Handle::open(pid)?.map(Self))
     }
 
     /// A handle on exactly that process; `None` when it is gone and reaped, whoever has its pid now.
@@ -39,7 +44,9 @@ impl PidFd {
     /// # Errors
     /// As [`PidFd::open`].
     pub fn open_identity(identity: &Identity) -> io::Result<Option<Self>> {
-        todo!()
+        // Open first, compare then: from here on the pid can't change hands unnoticed.
+        let Some(handle) = Self::open(identity.pid)? else { return Ok(None) };
+        Ok((identity_of(identity.pid)?.as_ref() == Some(identity)).then_some(handle))
     }
 
     /// True when the process is dead, reaped or not.
@@ -47,7 +54,7 @@ impl PidFd {
     /// # Errors
     /// As the operating system says.
     pub fn is_dead(&self) -> io::Result<bool> {
-        todo!()
+        self.wait(Instant::now())
     }
 
     /// Waits for its death until `deadline`; false when it still lives then.
@@ -55,7 +62,10 @@ impl PidFd {
     /// # Errors
     /// As the operating system says.
     pub fn wait(&self, deadline: Instant) -> io::Result<bool> {
-        todo!()
+        let mut poller = Poller::new();
+        let index = poller.add(self.source(), Interest::Read);
+        poller.wait(Some(deadline))?;
+        Ok(poller.ready(index).read)
     }
 
     /// Sends SIGKILL; false when it was dead and reaped already.
@@ -63,13 +73,13 @@ impl PidFd {
     /// # Errors
     /// [`io::ErrorKind::PermissionDenied`] when it belongs to somebody else.
     pub fn kill(&self) -> io::Result<bool> {
-        todo!()
+        self.0.kill()
     }
 }
 
 impl Pollable for PidFd {
     fn source(&self) -> Source<'_> {
-        todo!()
+        self.0.source()
     }
 }
 
@@ -78,7 +88,7 @@ impl Pollable for PidFd {
 /// # Errors
 /// When the system doesn't tell.
 pub fn boot_id() -> io::Result<String> {
-    todo!()
+    platform::boot_id()
 }
 
 /// Who has that pid now; `None` when nobody has. A dead process that wasn't reaped still has it.
@@ -86,7 +96,7 @@ pub fn boot_id() -> io::Result<String> {
 /// # Errors
 /// When the system doesn't tell.
 pub fn identity_of(pid: u32) -> io::Result<Option<Identity>> {
-    todo!()
+    platform::identity_of(pid)
 }
 
 /// This process.
@@ -94,7 +104,7 @@ pub fn identity_of(pid: u32) -> io::Result<Option<Identity>> {
 /// # Errors
 /// When the system doesn't tell.
 pub fn self_identity() -> io::Result<Identity> {
-    todo!()
+    identity_of(std::process::id())?.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// True while exactly that process lives; false once it is dead, reaped or not.
@@ -102,7 +112,10 @@ pub fn self_identity() -> io::Result<Identity> {
 /// # Errors
 /// When the system doesn't tell.
 pub fn still_is(identity: &Identity) -> io::Result<bool> {
-    todo!()
+    match PidFd::open_identity(identity)? {
+        Some(handle) => Ok(!handle.is_dead()?),
+        None => Ok(false),
+    }
 }
 
 /// The arguments of a process, `None` when nobody has that pid. Empty for a zombie.
@@ -110,5 +123,5 @@ pub fn still_is(identity: &Identity) -> io::Result<bool> {
 /// # Errors
 /// When it may not be read.
 pub fn command_line(pid: u32) -> io::Result<Option<Vec<OsString>>> {
-    todo!()
+    platform::command_line(pid)
 }

@@ -3,7 +3,14 @@
 //! One process reaps in one place. Each child is looked at first, without taking it, and then taken by its pid:
 //! a blind "wait for any" beside somebody who waits for one pid loses statuses.
 
+#[cfg_attr(target_os = "linux", path = "reap/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "reap/unsupported.rs")]
+mod platform;
+
 use std::io;
+
+/// The most that one call reaps, so that children that keep dying can't hold it for ever.
+const ONE_CALL: usize = 4096;
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +26,7 @@ pub enum Exit {
 /// # Errors
 /// [`io::ErrorKind::Unsupported`] where there is no such thing.
 pub fn become_subreaper() -> io::Result<()> {
-    todo!()
+    platform::become_subreaper()
 }
 
 /// True when this process is a subreaper.
@@ -27,7 +34,7 @@ pub fn become_subreaper() -> io::Result<()> {
 /// # Errors
 /// As the operating system says.
 pub fn is_subreaper() -> io::Result<bool> {
-    todo!()
+    platform::is_subreaper()
 }
 
 /// Reaps every child that is dead now (at most 4096 a call), without waiting.
@@ -35,7 +42,14 @@ pub fn is_subreaper() -> io::Result<bool> {
 /// # Errors
 /// As the operating system says. Having no children is not an error.
 pub fn reap_all() -> io::Result<Vec<(u32, Exit)>> {
-    todo!()
+    let mut reaped = Vec::new();
+    while reaped.len() < ONE_CALL {
+        let Some(pid) = platform::peek()? else { break };
+        if let Some(exit) = platform::take(pid)? {
+            reaped.push((pid, exit));
+        }
+    }
+    Ok(reaped)
 }
 
 /// True while this process has children, dead or alive. False is the kernel's proof that nothing of a subreaper's
@@ -44,5 +58,5 @@ pub fn reap_all() -> io::Result<Vec<(u32, Exit)>> {
 /// # Errors
 /// As the operating system says.
 pub fn has_children() -> io::Result<bool> {
-    todo!()
+    platform::has_children()
 }

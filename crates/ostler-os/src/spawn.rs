@@ -1,5 +1,14 @@
 //! Starting processes: a session's child, and a process of our own that outlives us.
 
+#[cfg(target_os = "linux")]
+mod after_fork;
+#[cfg(target_os = "linux")]
+mod program;
+
+#[cfg_attr(target_os = "linux", path = "spawn/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "spawn/unsupported.rs")]
+mod platform;
+
 use crate::process::{Identity, PidFd};
 use crate::{PathError, Unsupported};
 use std::ffi::OsString;
@@ -71,9 +80,9 @@ pub enum SpawnError {
     /// Arguments and environment are larger than the system takes.
     #[error("arguments and environment are too large to start a process: {0}")]
     TooBig(ArgumentSizes),
-    /// An argument or variable that no process can have: it contains a NUL byte, or a name contains `=`.
-    #[error("{0} contains a NUL byte or is not a valid name")]
-    Malformed(&'static str),
+    /// What was asked for can't exist.
+    #[error("{0}")]
+    Malformed(Malformed),
     /// The alive file is held: a child of this generation lives.
     #[error("{} is held by a live process", path.display())]
     Alive {
@@ -95,6 +104,29 @@ pub enum SpawnError {
         #[source]
         source: io::Error,
     },
+}
+
+/// What no process can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// There is no program to start.
+    NoProgram,
+    /// The argument with this index (0: the program) contains a NUL byte.
+    Argument(usize),
+    /// The environment variable with this index contains a NUL byte, or its name is empty or contains `=`.
+    Variable(usize),
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoProgram => f.write_str("there is no program to start"),
+            Self::Argument(index) => write!(f, "argument {index} contains a NUL byte"),
+            Self::Variable(index) => {
+                write!(f, "environment variable {index} contains a NUL byte or has no valid name")
+            }
+        }
+    }
 }
 
 /// Why a file that exists cannot be run.
@@ -156,7 +188,7 @@ impl fmt::Display for ArgumentSizes {
 /// # Errors
 /// See [`SpawnError`].
 pub fn spawn_child(spec: &ChildSpec) -> Result<Started, SpawnError> {
-    todo!()
+    platform::spawn_child(spec)
 }
 
 /// Starts a process that nothing ties to this one: not its parent, session, process group, working directory (`/`),
@@ -170,5 +202,5 @@ pub fn spawn_detached(
     env: &[(OsString, OsString)],
     log: &Path,
 ) -> Result<Identity, SpawnError> {
-    todo!()
+    platform::spawn_detached(argv, env, log)
 }
