@@ -1,15 +1,37 @@
 //! The server: its configuration, its life, and what all its requests share.
 
+mod answer;
+mod listen;
+mod messages;
+mod problem;
+mod request;
+mod serve;
+pub(crate) mod state;
+mod stream;
+mod whole;
+
+use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thiserror::Error;
+use tokio::net::TcpListener;
 
+use crate::blocking::LabThread;
+use crate::cache::{self, Cache, blocks::Blocks};
 use crate::clock::Clock;
 use crate::fault::Gates;
 use crate::log::{Log, LoggedRequest};
-use crate::{Bill, Script, ScriptRef};
+use crate::price::bill::Charges;
+use crate::script::Hold;
+use crate::{Bill, Script, ScriptRef, Tokens};
+use state::StateDir;
+
+/// Places of scripts whose requests are counted.
+const MAX_PLACES: usize = 100_000;
+/// Scripts held.
+const MAX_SCRIPTS: usize = 10_000;
 
 /// How a lab is set up. The default serves [`Script::builtin`] on a free port and keeps nothing on disk.
 #[derive(Debug, Clone)]
@@ -95,64 +117,126 @@ pub enum LabError {
     Gone,
 }
 
-/// A running lab.
+/// A running lab, for async code. It serves on a thread of its own, so it never holds up the caller's runtime.
 #[derive(Debug)]
 pub struct Lab {
-    shared: Arc<Shared>,
+    thread: LabThread,
 }
 
 impl Lab {
     /// Starts a lab; it is listening when this returns.
-    pub async fn start(_config: LabConfig) -> Result<Lab, LabError> {
-        todo!()
+    pub async fn start(config: LabConfig) -> Result<Lab, LabError> {
+        // Short: a bind, and the state folder's few files.
+        let started = tokio::task::spawn_blocking(move || LabThread::start(config)).await;
+        Ok(Lab { thread: started.map_err(|_| LabError::Gone)?? })
     }
 
     /// What `ANTHROPIC_BASE_URL` must be for the default script.
     pub fn base_url(&self) -> String {
-        self.shared.base_url()
+        self.thread.base_url()
     }
 
     /// What `ANTHROPIC_BASE_URL` must be for one script.
     pub fn url_for(&self, script: &ScriptRef) -> String {
-        self.shared.url_for(script)
+        self.thread.url_for(script)
     }
 
     /// Adds a script, and keeps it in the state folder if there is one.
     pub fn add_script(&self, script: Script) -> Result<ScriptRef, LabError> {
-        self.shared.add_script(script)
+        self.thread.add_script(script)
     }
 
     /// What all answered requests cost.
     pub fn bill(&self) -> Bill {
-        self.shared.bill()
+        self.thread.bill()
     }
 
     /// Every request so far that the log still holds, oldest first.
     pub fn requests(&self) -> Vec<LoggedRequest> {
-        self.shared.log.requests()
+        self.thread.requests()
     }
 
     /// Opens a gate of `hold until NAME` or `pause until NAME`; it stays open.
     pub fn release(&self, gate: &str) {
-        self.shared.gates.open(gate);
+        self.thread.release(gate);
     }
 
-    /// Stops listening, drops all connections, and returns when the port is free.
+    /// Stops listening and drops all connections; the port is free when this returns.
     pub async fn shutdown(self) {
-        todo!()
-    }
-
-    pub(crate) fn shared(&self) -> Arc<Shared> {
-        Arc::clone(&self.shared)
+        // Fails only when the runtime is going down, and then the thread is stopped all the same.
+        drop(tokio::task::spawn_blocking(move || drop(self)).await);
     }
 }
 
 /// What all requests share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) addr: SocketAddr,
+    addr: SocketAddr,
+    limits: Limits,
+    clock: Clock,
+    default_script: Arc<Script>,
+    scripts: Mutex<BTreeMap<ScriptRef, Arc<Script>>>,
+    cache: Mutex<Cache>,
+    attempts: Mutex<HashMap<String, u64>>,
+    state: Option<StateDir>,
+    charges: Charges,
     pub(crate) log: Log,
     pub(crate) gates: Gates,
+}
+
+/// Binds and loads; the listener is to be given to [`serve_on`].
+pub(crate) async fn open(config: LabConfig) -> Result<(Arc<Shared>, TcpListener), LabError> {
+    if !config.addr.ip().is_loopback() {
+        return Err(LabError::NotLoopback(config.addr));
+    }
+    let state = config.state_dir.as_deref().map(StateDir::open).transpose()?;
+    let bound = |source| LabError::Bind { addr: config.addr, source };
+    let listener = TcpListener::bind(config.addr).await.map_err(bound)?;
+    let addr = listener.local_addr().map_err(bound)?;
+    let cache = match &state {
+        Some(state) => {
+            let path = state.cache();
+            cache::store::load(&path).map_err(|source| LabError::State { path, source })?
+        }
+        None => Cache::default(),
+    };
+    let log_path = state.as_ref().map(StateDir::requests);
+    let log_file = log_path.as_deref().map(|path| (path, config.limits.log_file));
+    let log = Log::new(config.limits.log_memory, log_file)
+        .map_err(|source| LabError::State { path: log_path.clone().unwrap_or_default(), source })?;
+    let mut scripts = config.scripts;
+    if scripts.is_empty() {
+        scripts.push(Script::builtin());
+    }
+    let default_script = Arc::new(scripts[0].clone());
+    let shared = Arc::new(Shared {
+        addr,
+        limits: config.limits,
+        clock: config.clock,
+        default_script,
+        scripts: Mutex::default(),
+        cache: Mutex::new(cache),
+        attempts: Mutex::default(),
+        state,
+        charges: Charges::default(),
+        log,
+        gates: Gates::new(),
+    });
+    for script in scripts {
+        shared.add_script(script)?;
+    }
+    if let Some(state) = &shared.state {
+        state.announce(&shared.base_url())?;
+    }
+    Ok((shared, listener))
+}
+
+/// Serves for as long as the future is polled.
+pub(crate) async fn serve_on(shared: Arc<Shared>, listener: TcpListener) {
+    let connections = shared.limits.connections;
+    let app = axum::Router::new().fallback(move |request| serve::serve(Arc::clone(&shared), request));
+    // It never returns: errors of single connections are its own.
+    drop(axum::serve(listen::Listener::new(listener, connections), app).await);
 }
 
 impl Shared {
@@ -164,11 +248,60 @@ impl Shared {
         format!("http://{}/s/{script}", self.addr)
     }
 
-    pub(crate) fn add_script(&self, _script: Script) -> Result<ScriptRef, LabError> {
-        todo!()
+    pub(crate) fn add_script(&self, script: Script) -> Result<ScriptRef, LabError> {
+        let reference = script.reference();
+        if let Some(state) = &self.state {
+            state.keep(&script)?;
+        }
+        let mut scripts = self.scripts();
+        if scripts.len() == MAX_SCRIPTS {
+            scripts.pop_first();
+        }
+        scripts.insert(reference.clone(), Arc::new(script));
+        Ok(reference)
     }
 
     pub(crate) fn bill(&self) -> Bill {
-        todo!()
+        self.charges.bill()
     }
+
+    /// Waits as a script says.
+    async fn hold(&self, hold: &Hold) {
+        match hold {
+            Hold::For(time) => tokio::time::sleep(*time).await,
+            Hold::Gate(name) => self.gates.passed(name).await,
+            Hold::Forever => std::future::pending().await,
+        }
+    }
+
+    /// Reads and writes the prompt cache, and keeps it on disk.
+    fn charge_cache(&self, blocks: &Blocks) -> Tokens {
+        let mut cache = lock(&self.cache);
+        let tokens = cache.charge(blocks, self.clock.now_ms());
+        if let Some(state) = &self.state {
+            // A cache that can't be kept costs the next lab a miss, nothing more.
+            drop(cache::store::save(&state.cache(), &cache));
+        }
+        tokens
+    }
+
+    /// How often this place of a script was asked before.
+    fn attempt(&self, place: String) -> u64 {
+        let mut attempts = lock(&self.attempts);
+        if attempts.len() >= MAX_PLACES {
+            attempts.clear();
+        }
+        let count = attempts.entry(place).or_default();
+        *count += 1;
+        *count - 1
+    }
+
+    fn scripts(&self) -> MutexGuard<'_, BTreeMap<ScriptRef, Arc<Script>>> {
+        lock(&self.scripts)
+    }
+}
+
+/// A panic while one of these locks was held left whole values behind.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::api::{Lab, LabConfig, LabError, Shared};
+use crate::api::{self, LabConfig, LabError, Shared};
 use crate::{Bill, LoggedRequest, ScriptRef};
 
 /// A running lab; dropping it stops the server and frees its port.
@@ -94,14 +94,17 @@ fn run(config: LabConfig, started: &Started, when_stopped: oneshot::Receiver<()>
         }
     };
     runtime.block_on(async {
-        match Lab::start(config).await {
-            Ok(lab) => {
-                drop(started.send(Ok(lab.shared())));
-                // Ends by the sender's drop.
-                drop(when_stopped.await);
-                lab.shutdown().await;
+        match api::open(config).await {
+            Ok((shared, listener)) => {
+                drop(started.send(Ok(Arc::clone(&shared))));
+                tokio::select! {
+                    () = api::serve_on(shared, listener) => {}
+                    // Ends by the sender's drop.
+                    _ = when_stopped => {}
+                }
             }
             Err(error) => drop(started.send(Err(error))),
         }
     });
+    // The runtime's drop ends every connection.
 }

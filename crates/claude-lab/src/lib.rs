@@ -17,6 +17,7 @@ pub mod script;
 
 mod api;
 
+pub use api::state::{RunningLab, keep_script, running};
 pub use api::{Lab, LabConfig, LabError, Limits};
 pub use clock::{Clock, ManualClock};
 pub use log::LoggedRequest;

@@ -1,6 +1,12 @@
 //! The bill: one charge a request, and sums over them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::AddAssign;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use super::Price;
 
 /// Who asked: the conversation itself, one of its subagents, or a side request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,6 +49,8 @@ pub struct Charge {
     pub tokens: Tokens,
     /// Dollars at list price.
     pub usd: f64,
+    /// The answer was sent to its end. Otherwise `output` is only what the start of the stream announced.
+    pub complete: bool,
 }
 
 /// What everything cost.
@@ -65,4 +73,122 @@ pub struct Total {
     pub tokens: Tokens,
     /// Dollars at list price.
     pub usd: f64,
+}
+
+impl Bill {
+    /// Adds up charges.
+    pub fn of(charges: Vec<Charge>) -> Bill {
+        let mut bill = Bill::default();
+        for charge in &charges {
+            let key = (charge.session_id.clone(), charge.model.clone());
+            *bill.per_session.entry(charge.session_id.clone()).or_default() += charge;
+            *bill.per_model.entry(key).or_default() += charge;
+        }
+        bill.per_request = charges;
+        bill
+    }
+
+    /// The bill as one JSON document.
+    pub fn to_json(&self) -> Value {
+        let requests = self.per_request.iter().map(|charge| {
+            let mut row = row(charge.tokens, charge.usd);
+            row["request"] = Value::from(charge.seq);
+            row["session_id"] = Value::from(charge.session_id.as_str());
+            row["model"] = Value::from(charge.model.as_str());
+            row["lane"] = Value::from(charge.lane.as_str());
+            row["complete"] = Value::from(charge.complete);
+            row
+        });
+        let total = self.total();
+        let mut document = row(total.tokens, total.usd);
+        document["requests"] = requests.collect();
+        document
+    }
+
+    /// The sum of everything.
+    pub fn total(&self) -> Total {
+        let mut total = Total::default();
+        for charge in &self.per_request {
+            total += charge;
+        }
+        total
+    }
+}
+
+fn row(tokens: Tokens, usd: f64) -> Value {
+    json!({
+        "input": tokens.input,
+        "output": tokens.output,
+        "cache_read": tokens.cache_read,
+        "cache_write_5m": tokens.cache_write_5m,
+        "cache_write_1h": tokens.cache_write_1h,
+        "usd": usd,
+    })
+}
+
+impl AddAssign<&Charge> for Total {
+    fn add_assign(&mut self, charge: &Charge) {
+        self.requests += 1;
+        self.tokens += charge.tokens;
+        self.usd += charge.usd;
+    }
+}
+
+impl AddAssign for Tokens {
+    fn add_assign(&mut self, other: Tokens) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write_5m += other.cache_write_5m;
+        self.cache_write_1h += other.cache_write_1h;
+    }
+}
+
+impl Lane {
+    /// The lane's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Lane::Main => "main",
+            Lane::Sub => "sub",
+            Lane::Side => "side",
+        }
+    }
+}
+
+/// Charges held; the oldest go first.
+const MAX_CHARGES: usize = 200_000;
+
+/// The charges of a running lab.
+#[derive(Debug, Default)]
+pub(crate) struct Charges(Mutex<VecDeque<(Charge, Price)>>);
+
+impl Charges {
+    /// Begins a charge when the first byte of an answer goes out.
+    pub(crate) fn begin(&self, mut charge: Charge, price: Price) {
+        charge.usd = price.of(&charge.tokens);
+        let mut charges = self.lock();
+        if charges.len() == MAX_CHARGES {
+            charges.pop_front();
+        }
+        charges.push_back((charge, price));
+    }
+
+    /// The answer's end goes out.
+    pub(crate) fn complete(&self, seq: u64, output: u64) {
+        let mut charges = self.lock();
+        if let Some((charge, price)) = charges.iter_mut().rev().find(|(charge, _)| charge.seq == seq) {
+            charge.tokens.output = output;
+            charge.usd = price.of(&charge.tokens);
+            charge.complete = true;
+        }
+    }
+
+    pub(crate) fn bill(&self) -> Bill {
+        Bill::of(self.lock().iter().map(|(charge, _)| charge.clone()).collect())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(Charge, Price)>> {
+        // A panic while the lock was held left whole charges behind.
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
 }
