@@ -12,9 +12,12 @@
 //! Everything else in this crate is built on these three.
 
 pub mod argv;
+pub mod baseline;
 pub mod ctl;
 pub mod env;
 pub mod ids;
+pub mod limits;
+pub mod machine;
 pub mod record;
 pub mod rows;
 pub mod spec;

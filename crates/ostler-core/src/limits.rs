@@ -1,0 +1,49 @@
+//! How long a controller waits for what. Defaults are design decisions; every one can be set.
+
+use serde::{Deserialize, Serialize};
+
+/// Deadlines of one session, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// From the first delivery written to any sign of life.
+    pub start: u64,
+    /// Silence of the API before the first byte until the turn is called slow.
+    pub slow: u64,
+    /// A background shell may outlive its result this long.
+    pub shells: u64,
+    /// A background agent may.
+    pub agents: u64,
+    /// From a `task_notification` to the `system/init` of the turn it wakes. Measured at 10–50 ms (protocol page).
+    pub notification: u64,
+    /// Silence after a result that counts as idle on a CLI that doesn't say so.
+    pub quiet: u64,
+    /// For an interrupt to be confirmed.
+    pub interrupt: u64,
+    /// For a child to leave after `end_session`. Measured at 40–220 ms without SessionEnd hooks (protocol page).
+    pub end: u64,
+    /// For a line longer than the pipe to be taken by a child that reads.
+    pub write: u64,
+    /// A settled child stays this long for the next delivery.
+    pub linger: u64,
+    /// How many generations one delivery may be offered to.
+    pub attempts: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            start: 60_000,
+            slow: 120_000,
+            shells: 60 * 60_000,
+            agents: 4 * 60 * 60_000,
+            notification: 5_000,
+            quiet: 2_000,
+            interrupt: 5_000,
+            end: 5_000,
+            write: 60_000,
+            linger: 0,
+            attempts: 2,
+        }
+    }
+}

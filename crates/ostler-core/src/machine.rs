@@ -1,0 +1,190 @@
+//! The turn machine: what a session's conversation is doing, as a fold over its journal.
+//!
+//! # Theory of operation
+//!
+//! There are two halves, both pure.
+//!
+//! *Apply* folds what happened into state. What happened is either a line of the child's `out` ([`Machine::out`]) or
+//! a row of `ctl` ([`Machine::row`]): a write of ours, a decision, a death, a deadline that passed. Folding the same
+//! journal again gives the same [`Projection`]. Times that matter to the rows come from `ctl`; the arrival times of
+//! `out` lines (`now`) are only used for deadlines.
+//!
+//! *Decide* ([`Machine::decide`]) looks at the state and at the [`World`] (the time, what is waiting in the store,
+//! what people asked for) and names the next thing to do, or nothing. The controller does it: it writes the row that
+//! says so, applies the row, acts, and asks again. So a decision is never taken twice, and a controller that is
+//! killed between any two steps is continued by the next one from the same journal.
+//!
+//! | file | subject |
+//! | --- | --- |
+//! | `machine/child.rs` | what is known of the running child |
+//! | `machine/out.rs` | a line of the child's is applied |
+//! | `machine/ctl.rs` | a row of ours is applied |
+//! | `machine/receipts.rs` | how far each delivery has come |
+//! | `machine/tasks.rs` | background tasks and the turns they wake |
+//! | `machine/permissions.rs` | the open set of questions |
+//! | `machine/outcome.rs` | what a result line means |
+//! | `machine/meter.rs` | own spend = total − restored total |
+//! | `machine/death.rs` | what a dead child leaves behind |
+//! | `machine/settle.rs` | when a turn is over |
+//! | `machine/route.rs` | a delivery becomes a steer, a feed or a wake |
+//! | `machine/decide.rs` | what to do next |
+
+mod child;
+mod ctl;
+mod death;
+mod decide;
+mod meter;
+mod out;
+mod outcome;
+mod permissions;
+mod receipts;
+mod route;
+mod seen;
+mod settle;
+mod tasks;
+
+use crate::ctl::Decision;
+use crate::ids::{ConversationId, DeliveryId, GenerationNo, Millis, TurnNo};
+use crate::limits::Limits;
+use crate::rows::{Outcome, Projection};
+use std::collections::BTreeMap;
+
+pub use child::{Activity, InterruptStatus};
+pub use decide::{Action, Mode, Pending, Policy, Stored, Wish, World};
+pub use out::Span;
+pub use outcome::{Verdict, classify};
+
+use child::Child;
+use seen::Seen;
+
+/// The state of one session's conversation.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    limits: Limits,
+    rows: Projection,
+    conversation: ConversationId,
+    child: Option<Child>,
+    /// How many generations each unfinished delivery was offered to.
+    attempts: BTreeMap<DeliveryId, u32>,
+    seen: Seen,
+    /// Why nothing is started any more, and since when.
+    parked: Option<(String, Millis)>,
+}
+
+/// What a process of a session is, as far as its journal knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// No generation was ever started, or the last one is dead.
+    Cold,
+    /// Decided, not yet proven running.
+    Starting,
+    /// Running.
+    Resident,
+    /// Told to leave.
+    Ending,
+}
+
+impl Machine {
+    /// A session that was never started.
+    #[must_use]
+    pub fn new(conversation: ConversationId, limits: Limits) -> Self {
+        Self {
+            limits,
+            rows: Projection::default(),
+            conversation,
+            child: None,
+            attempts: BTreeMap::new(),
+            seen: Seen::default(),
+            parked: None,
+        }
+    }
+
+    /// Everything the journal says so far, as rows; spend of the running generation included.
+    #[must_use]
+    pub fn project(&self) -> Projection {
+        let mut rows = self.rows.clone();
+        if let Some(child) = &self.child {
+            rows.spend.extend(child.meter.rows(child.no, false));
+        }
+        rows
+    }
+
+    /// The conversation that the next start is about.
+    #[must_use]
+    pub const fn conversation(&self) -> ConversationId {
+        self.conversation
+    }
+
+    /// The number of the last generation; 0 before the first.
+    #[must_use]
+    pub fn generation(&self) -> GenerationNo {
+        self.rows.generations.last().map_or(0, |g| g.no)
+    }
+
+    /// How far this machine has consumed the current generation's `out`.
+    #[must_use]
+    pub fn consumed(&self) -> u64 {
+        self.child.as_ref().map_or(0, |c| c.consumed)
+    }
+
+    /// Where the process stands.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.child.as_ref().map_or(Phase::Cold, |c| c.phase)
+    }
+
+    /// The running turn, if any.
+    #[must_use]
+    pub fn open_turn(&self) -> Option<TurnNo> {
+        self.rows.turns.last().filter(|t| t.settled_at.is_none()).map(|t| t.no)
+    }
+
+    /// What the conversation is doing, for people.
+    #[must_use]
+    pub fn activity(&self) -> Option<Activity> {
+        self.child.as_ref().and_then(|c| self.open_turn().map(|_| c.activity(self.has_open_permission())))
+    }
+
+    /// The reason why nothing is started any more, if so.
+    #[must_use]
+    pub fn parked(&self) -> Option<&str> {
+        self.parked.as_ref().map(|(why, _)| why.as_str())
+    }
+
+    /// How the last settled turn ended.
+    #[must_use]
+    pub fn last_outcome(&self) -> Option<(Outcome, Option<String>)> {
+        let turn = self.rows.turns.iter().rev().find(|t| t.settled_at.is_some())?;
+        turn.outcome.map(|o| (o, turn.failure.clone()))
+    }
+
+    /// The number that the next line written to the child must carry.
+    #[must_use]
+    pub fn next_write(&self) -> u64 {
+        self.child.as_ref().map_or(1, |c| c.next_write)
+    }
+
+    /// What became of the interrupt with this request id.
+    #[must_use]
+    pub fn interrupt_status(&self, request_id: &str) -> InterruptStatus {
+        self.child.as_ref().map_or(InterruptStatus::Gone, |c| c.interrupt_status(request_id))
+    }
+
+    /// A decision that was recorded for a question of the current child, with its message.
+    #[must_use]
+    pub fn decided(&self, request_id: &str) -> Option<(Decision, Option<String>)> {
+        let no = self.child.as_ref()?.no;
+        let row = self.rows.permissions.iter().rev().find(|p| p.generation == no && p.request_id == request_id)?;
+        row.decision.map(|d| (d, row.message.clone()))
+    }
+
+    /// The child's tree must be killed: it was decided, and it lives.
+    #[must_use]
+    pub fn killing(&self) -> bool {
+        self.child.as_ref().is_some_and(|c| c.killing && c.phase != Phase::Cold)
+    }
+
+    fn has_open_permission(&self) -> bool {
+        self.rows.permissions.iter().any(|p| p.state == crate::rows::PermissionState::Open)
+    }
+}

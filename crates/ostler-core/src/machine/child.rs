@@ -1,0 +1,231 @@
+//! What is known of the running child.
+
+use super::Phase;
+use super::meter::Meter;
+use super::outcome::Verdict;
+use super::tasks::Tasks;
+use crate::ctl::{Baseline, EndReason, Line};
+use crate::ids::GenerationNo;
+use std::collections::BTreeMap;
+
+/// One generation while it is the current one. Times are monotonic milliseconds of the process that applies.
+#[derive(Clone, Debug)]
+pub(super) struct Child {
+    pub(super) no: GenerationNo,
+    pub(super) phase: Phase,
+    /// Bytes of `out` consumed.
+    pub(super) consumed: u64,
+    pub(super) observed: Observed,
+    pub(super) state: ChildState,
+    /// Between an `init` (or any line of the model) and its `result`.
+    pub(super) segment_open: bool,
+    /// What the last result of the open turn means.
+    pub(super) verdict: Option<Verdict>,
+    /// The child began to work without a delivery, and no turn is open.
+    pub(super) began_alone: bool,
+    pub(super) next_write: u64,
+    /// The write that was begun and is not proven done.
+    pub(super) unfinished: Option<Unfinished>,
+    /// Our requests that were not answered yet.
+    pub(super) asked: BTreeMap<String, Asked>,
+    pub(super) interrupt: Option<Interrupt>,
+    /// How the last interrupts were answered, newest last; at most [`Child::ANSWERS`].
+    pub(super) answers: Vec<(String, InterruptStatus)>,
+    pub(super) tasks: Tasks,
+    pub(super) meter: Meter,
+    pub(super) ending: Option<Ending>,
+    /// A turn of it settled since its last line was written.
+    pub(super) settled: bool,
+    /// A kill was announced.
+    pub(super) killing: bool,
+    /// A controller took over: `initialize` must be sent.
+    pub(super) adopted: bool,
+    /// When the first line was written to it.
+    pub(super) first_write: Option<u64>,
+    pub(super) start_expired: bool,
+    pub(super) quiet_expired: bool,
+    pub(super) interrupt_expired: bool,
+    /// When its last line was read.
+    pub(super) last_line: u64,
+    /// When its last result was read.
+    pub(super) last_result: u64,
+    /// Tool calls that are under way, by id.
+    pub(super) tools: BTreeMap<String, String>,
+    pub(super) passing: Option<Activity>,
+    /// Denials of this turn that the child announced by itself, and ours.
+    pub(super) denied_by_child: u32,
+    pub(super) denied_by_us: u32,
+}
+
+/// What this child has been seen to send; decides by what its deliveries are followed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Observed {
+    /// Any line at all.
+    pub(super) line: bool,
+    /// `system/init`.
+    pub(super) init: bool,
+    /// `command_lifecycle`.
+    pub(super) lifecycle: bool,
+    /// `session_state_changed`.
+    pub(super) state: bool,
+}
+
+/// What `session_state_changed` said last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ChildState {
+    /// Nothing yet.
+    Unknown,
+    Running,
+    RequiresAction,
+    Idle,
+}
+
+/// A write without its `done`.
+#[derive(Clone, Debug)]
+pub(super) struct Unfinished {
+    pub(super) write: u64,
+    pub(super) line: Line,
+    pub(super) len: u64,
+    /// A controller other than the one that began it must repeat it.
+    pub(super) orphaned: bool,
+}
+
+/// A control request of ours.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) subtype: String,
+}
+
+/// An interrupt that was written to this child; gone when a result or `idle` follows its confirmation.
+#[derive(Clone, Debug)]
+pub(super) struct Interrupt {
+    pub(super) request_id: String,
+    pub(super) sent: u64,
+    pub(super) confirmed: bool,
+    /// Sent before anything had started: if the turn starts after all, it is sent once more.
+    pub(super) early: bool,
+    /// The turn it was meant for has started since.
+    pub(super) again: bool,
+}
+
+/// Teardown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ending {
+    pub(super) why: EndReason,
+    pub(super) since: u64,
+    /// `end_session` was begun.
+    pub(super) told: bool,
+    pub(super) expired: bool,
+}
+
+/// What became of an interrupt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InterruptStatus {
+    /// Not written to this child.
+    NotSent,
+    /// Written, not confirmed.
+    Waiting,
+    /// Confirmed; these deliveries were still queued.
+    Confirmed(Vec<String>),
+    /// The child refused it.
+    Refused(String),
+    /// The child it was for is gone.
+    Gone,
+}
+
+/// What a conversation is doing, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// The child was started and has said nothing yet.
+    Starting,
+    /// The model is at work.
+    Thinking,
+    /// A tool runs.
+    Tool(String),
+    /// Somebody must decide.
+    Permission,
+    /// The result is there; background tasks are still live.
+    Background,
+    /// The conversation is being compacted.
+    Compacting,
+    /// The API failed; the child tries again.
+    Retrying,
+    /// The API refuses for now, until this time (seconds since 1970) where it said so.
+    RateLimited(Option<i64>),
+    /// Everything is said; receipts are awaited.
+    Settling,
+}
+
+impl Child {
+    pub(super) fn new(no: GenerationNo, baseline: Baseline) -> Self {
+        Self {
+            no,
+            phase: Phase::Starting,
+            consumed: 0,
+            observed: Observed::default(),
+            state: ChildState::Unknown,
+            segment_open: false,
+            verdict: None,
+            began_alone: false,
+            next_write: 1,
+            unfinished: None,
+            asked: BTreeMap::new(),
+            interrupt: None,
+            answers: Vec::new(),
+            tasks: Tasks::default(),
+            meter: Meter::new(baseline),
+            ending: None,
+            settled: false,
+            killing: false,
+            adopted: false,
+            first_write: None,
+            start_expired: false,
+            quiet_expired: false,
+            interrupt_expired: false,
+            last_line: 0,
+            last_result: 0,
+            tools: BTreeMap::new(),
+            passing: None,
+            denied_by_child: 0,
+            denied_by_us: 0,
+        }
+    }
+
+    /// How many answers to interrupts are kept for whoever asked.
+    const ANSWERS: usize = 8;
+
+    pub(super) fn remember_answer(&mut self, request_id: &str, status: InterruptStatus) {
+        if self.answers.len() == Self::ANSWERS {
+            self.answers.remove(0);
+        }
+        self.answers.push((request_id.to_owned(), status));
+    }
+
+    pub(super) fn interrupt_status(&self, request_id: &str) -> InterruptStatus {
+        if let Some((_, status)) = self.answers.iter().rev().find(|(id, _)| id == request_id) {
+            return status.clone();
+        }
+        if self.asked.contains_key(request_id) { InterruptStatus::Waiting } else { InterruptStatus::NotSent }
+    }
+
+    pub(super) fn activity(&self, asking: bool) -> Activity {
+        if asking {
+            return Activity::Permission;
+        }
+        if !self.observed.line {
+            return Activity::Starting;
+        }
+        if let Some(passing) = &self.passing {
+            return passing.clone();
+        }
+        if self.segment_open {
+            return self.tools.values().next_back().map_or(Activity::Thinking, |t| Activity::Tool(t.clone()));
+        }
+        if self.tasks.any_live() { Activity::Background } else { Activity::Settling }
+    }
+
+    /// An interrupt or a stop is under way: what ends now was ended by us.
+    pub(super) fn being_stopped(&self) -> bool {
+        self.interrupt.is_some() || self.ending.is_some_and(|e| e.why == EndReason::Stop)
+    }
+}

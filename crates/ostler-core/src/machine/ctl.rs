@@ -1,0 +1,191 @@
+//! A row of ours is applied.
+
+use super::child::{Asked, Child, Ending, Interrupt, InterruptStatus, Unfinished};
+use super::tasks::TaskKind;
+use super::{Machine, Phase};
+use crate::ctl::{Deadline, Event, Line, Row};
+use crate::ids::Millis;
+use crate::rows::{Generation, Turn};
+
+impl Machine {
+    /// Applies a row of `ctl`. `now`: monotonic milliseconds.
+    pub fn row(&mut self, row: &Row, now: u64) {
+        match &row.ev {
+            Event::Spawn { .. } => self.spawning(row, now),
+            Event::Child { .. } => self.with_child(|c| c.phase = Phase::Resident),
+            Event::Begin { write, line, len, .. } => self.begin(*write, line, *len, row.at, now),
+            Event::Done { write } => self.done(*write),
+            Event::Decided { request_id, decision, by, message } => {
+                self.decide_permission(request_id, *decision, by, message.clone());
+            }
+            Event::Adopted { .. } => self.adopt(now),
+            Event::Expired { deadline } => self.expired(*deadline, now),
+            Event::Ending { why } => self.with_child(|c| {
+                c.phase = Phase::Ending;
+                c.ending = Some(Ending { why: *why, since: now, told: false, expired: false });
+            }),
+            Event::Kill { .. } => self.with_child(|c| c.killing = true),
+            Event::Dead { exit, proven, killed, said } => {
+                self.dead(*exit, *proven, *killed, said.clone(), row.at);
+            }
+            Event::TurnBegan { .. } => {
+                self.open_new_turn(row.at);
+                self.with_child(|c| c.began_alone = false);
+            }
+            Event::Settled { gave_up_tasks, .. } => self.settled(*gave_up_tasks, row.at),
+            Event::Parked { reason } => self.parked = Some((reason.clone(), row.at)),
+            Event::Note { .. } | Event::Unknown => {}
+        }
+    }
+
+    fn spawning(&mut self, row: &Row, now: u64) {
+        let Event::Spawn { generation, conversation, resume, baseline, version } = &row.ev else { return };
+        self.conversation = *conversation;
+        self.parked = None;
+        let mut child = Child::new(*generation, baseline.clone());
+        child.last_line = now;
+        self.child = Some(child);
+        self.rows.generations.push(Generation {
+            no: *generation,
+            conversation: *conversation,
+            resumed: *resume,
+            version: version.clone(),
+            model: None,
+            credential: None,
+            started_at: row.at,
+            ended_at: None,
+            exit: None,
+            garbled: 0,
+            killed: 0,
+            proven: false,
+        });
+    }
+
+    fn begin(&mut self, write: u64, line: &Line, len: u64, at: Millis, now: u64) {
+        self.with_child(|c| {
+            c.next_write = c.next_write.max(write + 1);
+            c.unfinished = Some(Unfinished { write, line: line.clone(), len, orphaned: false });
+        });
+        match line {
+            Line::User { delivery } => {
+                if self.open_turn().is_none() {
+                    self.open_new_turn(at);
+                }
+                self.offered(*delivery, at);
+                self.with_child(|c| {
+                    c.first_write.get_or_insert(now);
+                    c.quiet_expired = false;
+                });
+            }
+            Line::Request { request_id, subtype, .. } => self.asking(request_id, subtype, now),
+            Line::Answer { .. } => {}
+        }
+    }
+
+    fn asking(&mut self, request_id: &str, subtype: &str, now: u64) {
+        let Some(c) = &mut self.child else { return };
+        c.asked.insert(request_id.to_owned(), Asked { subtype: subtype.to_owned() });
+        match subtype {
+            "interrupt" => {
+                let again = c.interrupt.as_ref().is_some_and(|i| i.request_id == request_id);
+                if !again {
+                    let early = !c.segment_open;
+                    let request_id = request_id.to_owned();
+                    c.interrupt = Some(Interrupt { request_id, sent: now, confirmed: false, early, again: false });
+                    c.interrupt_expired = false;
+                }
+            }
+            "end_session" => {
+                if let Some(ending) = &mut c.ending {
+                    ending.told = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn done(&mut self, write: u64) {
+        let Some(child) = &mut self.child else { return };
+        let Some(unfinished) = child.unfinished.take_if(|u| u.write == write) else { return };
+        if let Line::Answer { request_id } = &unfinished.line {
+            self.permission_answered(request_id);
+        }
+    }
+
+    fn adopt(&mut self, now: u64) {
+        self.with_child(|c| {
+            c.adopted = true;
+            c.last_line = now;
+            c.last_result = now;
+            c.tasks.restart_clocks(now);
+            if let Some(first) = &mut c.first_write {
+                *first = now;
+            }
+            if let Some(interrupt) = &mut c.interrupt {
+                interrupt.sent = now;
+            }
+            if let Some(ending) = &mut c.ending {
+                ending.since = now;
+            }
+            if let Some(unfinished) = &mut c.unfinished {
+                unfinished.orphaned = true;
+            }
+        });
+    }
+
+    fn expired(&mut self, deadline: Deadline, now: u64) {
+        if deadline == Deadline::Quiet {
+            self.count_as_answered();
+        }
+        self.with_child(|c| match deadline {
+            Deadline::Start => c.start_expired = true,
+            Deadline::Notification => c.tasks.stop_waiting(),
+            Deadline::Shells => c.tasks.give_up(TaskKind::Shell),
+            Deadline::Agents => c.tasks.give_up(TaskKind::Agent),
+            Deadline::Quiet => {
+                c.quiet_expired = true;
+                c.last_line = now;
+            }
+            Deadline::Interrupt => {
+                c.interrupt_expired = true;
+                if let Some(interrupt) = &c.interrupt {
+                    let id = interrupt.request_id.clone();
+                    c.remember_answer(&id, InterruptStatus::Gone);
+                }
+            }
+            Deadline::End => {
+                if let Some(ending) = &mut c.ending {
+                    ending.expired = true;
+                }
+            }
+            Deadline::Write => {}
+        });
+    }
+
+    pub(super) fn open_new_turn(&mut self, at: Millis) {
+        let no = self.rows.turns.last().map_or(1, |t| t.no + 1);
+        let generation = self.generation();
+        self.with_child(|c| {
+            c.verdict = None;
+            c.denied_by_child = 0;
+            c.denied_by_us = 0;
+            c.settled = false;
+        });
+        self.rows.turns.push(Turn {
+            no,
+            generation,
+            started_at: at,
+            settled_at: None,
+            outcome: None,
+            failure: None,
+            message: None,
+            results: 0,
+            rounds: 0,
+            denials: 0,
+            killed_tasks: 0,
+            unclean: false,
+            garbled: false,
+            answer: None,
+        });
+    }
+}

@@ -1,0 +1,324 @@
+//! What to do next.
+
+use super::child::Child;
+use super::settle::Settling;
+use super::{Machine, Phase};
+use crate::ctl::{Deadline, Decision, EndReason, KillReason, Line};
+use crate::ids::{DeliveryId, Millis};
+use crate::rows::{Permission, PermissionKind, PermissionState};
+
+/// What the machine can't know from the journal.
+#[derive(Clone, Copy, Debug)]
+pub struct World<'a> {
+    /// Monotonic milliseconds.
+    pub now: u64,
+    /// Deliveries that are not final, in the order of their acceptance.
+    pub pending: &'a [Pending],
+    /// Decisions that faces have stored.
+    pub stored: &'a [Stored],
+    /// What answers where nobody decided.
+    pub policy: Policy,
+    /// The pipe is empty and has a reader: a line may be begun.
+    pub pipe_ready: bool,
+    /// Bytes that fit into the empty pipe.
+    pub pipe_capacity: u64,
+    /// Somebody wants the turn interrupted.
+    pub interrupt: Option<&'a Wish>,
+    /// Somebody wants the child gone now.
+    pub stop: bool,
+    /// Nothing may be started (disk full, leaving).
+    pub hold: bool,
+    /// How long the child has been at rest since its last turn settled, milliseconds.
+    pub rested: u64,
+}
+
+/// A delivery that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// Which.
+    pub id: DeliveryId,
+    /// May it steer?
+    pub mode: Mode,
+    /// Bytes of its line, newline included.
+    pub line_len: u64,
+    /// When it was accepted.
+    pub accepted_at: Millis,
+}
+
+/// How a delivery may reach the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Into the running turn if there is one.
+    Auto,
+    /// Never into a running turn.
+    Queue,
+}
+
+/// A stored decision that has not been written to the child.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The generation that asked.
+    pub generation: u32,
+    /// Its request.
+    pub request_id: String,
+    /// Allow or deny.
+    pub decision: Decision,
+    /// By whom.
+    pub by: String,
+    /// What a denied child is told.
+    pub message: Option<String>,
+}
+
+/// What answers a question that nobody decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// Wait for somebody.
+    #[default]
+    Ask,
+    /// Yes to tools; questions and plans still wait.
+    Allow,
+    /// No.
+    Deny,
+}
+
+/// An interrupt that somebody asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The request id that it is written under.
+    pub request_id: String,
+    /// Take back what is queued as well.
+    pub cancel_queued: bool,
+}
+
+/// The next thing to do. Whoever does it writes its row first, applies that, acts, and asks again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Start a generation for this delivery.
+    Spawn {
+        /// The delivery that wakes the session.
+        delivery: DeliveryId,
+    },
+    /// Write a delivery's `user` line.
+    WriteUser {
+        /// Which.
+        delivery: DeliveryId,
+    },
+    /// Write a control request.
+    Request {
+        /// Its id; None: make one.
+        request_id: Option<String>,
+        /// `interrupt`, `end_session`, `initialize`.
+        subtype: &'static str,
+        /// For an interrupt: with `cancel_queued`.
+        cancel_queued: bool,
+    },
+    /// Write again what an earlier controller began and may not have finished.
+    Repeat {
+        /// The number it was begun under.
+        write: u64,
+        /// What it was.
+        line: Line,
+    },
+    /// Record a decision and answer the child.
+    Answer {
+        /// The child's request.
+        request_id: String,
+        /// Allow or deny.
+        decision: Decision,
+        /// By whom.
+        by: String,
+        /// What a denied child is told.
+        message: Option<String>,
+    },
+    /// Tell the child that its request is not understood; it waits for ever otherwise.
+    Refuse {
+        /// The child's request.
+        request_id: String,
+    },
+    /// Record that a deadline passed.
+    Expire {
+        /// Which.
+        deadline: Deadline,
+    },
+    /// Record that a turn began without a delivery.
+    BeginTurn,
+    /// Make everything durable, record that the turn is over, commit.
+    Settle {
+        /// Background tasks that it didn't wait for.
+        gave_up_tasks: u32,
+    },
+    /// Record that teardown begins.
+    End {
+        /// Why.
+        why: EndReason,
+    },
+    /// Kill the tree.
+    Kill {
+        /// Why.
+        why: KillReason,
+    },
+}
+
+impl Machine {
+    /// The next thing to do, or None until something happens.
+    #[must_use]
+    pub fn decide(&self, world: &World<'_>) -> Option<Action> {
+        match &self.child {
+            Some(child) if child.phase != Phase::Cold => self.with_live(child, world),
+            _ if self.open_turn().is_some() => {
+                Some(Action::Settle { gave_up_tasks: self.child.as_ref().map_or(0, |c| c.tasks.count()) })
+            }
+            _ => self.wake(world),
+        }
+    }
+
+    /// Something is owed: a controller must stay.
+    #[must_use]
+    pub fn owes(&self, pending: &[Pending]) -> bool {
+        let live = self.phase() != Phase::Cold;
+        live || self.open_turn().is_some() || pending.iter().any(|p| self.may_wake(p))
+    }
+
+    fn with_live(&self, child: &Child, world: &World<'_>) -> Option<Action> {
+        if child.killing {
+            return None;
+        }
+        self.overdue(child, world)
+            .or_else(|| self.unfinished(child, world))
+            .or_else(|| self.ending(child, world))
+            .or_else(|| self.wanted(child, world))
+            .or_else(|| self.questions(child, world))
+            .or_else(|| world.pipe_ready.then(|| self.route(world)).flatten())
+            .or_else(|| self.turn_end(child, world))
+    }
+
+    /// Deadlines after which the child is given up.
+    fn overdue(&self, child: &Child, world: &World<'_>) -> Option<Action> {
+        let late = |since: u64, limit: u64| world.now >= since.saturating_add(limit);
+        if child.start_expired {
+            return Some(Action::Kill { why: KillReason::StartDeadline });
+        }
+        if child.interrupt_expired {
+            return Some(Action::Kill { why: KillReason::Deaf });
+        }
+        if child.ending.is_some_and(|e| e.expired) {
+            return Some(Action::Kill { why: KillReason::EndDeadline });
+        }
+        if !child.observed.line && child.first_write.is_some_and(|t| late(t, self.limits.start)) {
+            return Some(Action::Expire { deadline: Deadline::Start });
+        }
+        if child.interrupt.as_ref().is_some_and(|i| !i.confirmed && late(i.sent, self.limits.interrupt)) {
+            return Some(Action::Expire { deadline: Deadline::Interrupt });
+        }
+        if child.ending.is_some_and(|e| late(e.since, self.limits.end)) {
+            return Some(Action::Expire { deadline: Deadline::End });
+        }
+        None
+    }
+
+    /// What an earlier controller began: repeated where it fits the pipe; a longer line may be half written, and then
+    /// nothing more can be said through this pipe.
+    fn unfinished(&self, child: &Child, world: &World<'_>) -> Option<Action> {
+        let unfinished = child.unfinished.as_ref().filter(|u| u.orphaned)?;
+        if unfinished.len > world.pipe_capacity {
+            return Some(Action::Kill { why: KillReason::SpoiledPipe });
+        }
+        world.pipe_ready.then(|| Action::Repeat { write: unfinished.write, line: unfinished.line.clone() })
+    }
+
+    fn ending(&self, child: &Child, world: &World<'_>) -> Option<Action> {
+        let ending = child.ending?;
+        let may_write = !ending.told && world.pipe_ready;
+        may_write.then_some(Action::Request { request_id: None, subtype: "end_session", cancel_queued: false })
+    }
+
+    /// What people or an adoption ask for.
+    fn wanted(&self, child: &Child, world: &World<'_>) -> Option<Action> {
+        if child.ending.is_some() {
+            return None;
+        }
+        if world.stop {
+            return Some(Action::End { why: EndReason::Stop });
+        }
+        if !world.pipe_ready {
+            return None;
+        }
+        if child.adopted && !child.asked.values().any(|a| a.subtype == "initialize") {
+            return Some(Action::Request { request_id: None, subtype: "initialize", cancel_queued: false });
+        }
+        if let Some(again) = child.interrupt.as_ref().filter(|i| i.again) {
+            let request_id = Some(format!("{}-again", again.request_id));
+            return Some(Action::Request { request_id, subtype: "interrupt", cancel_queued: false });
+        }
+        let wish = world.interrupt.filter(|_| self.open_turn().is_some() && child.interrupt.is_none())?;
+        let unsent = child.interrupt_status(&wish.request_id) == super::InterruptStatus::NotSent;
+        let request_id = Some(wish.request_id.clone());
+        let cancel_queued = wish.cancel_queued;
+        unsent.then_some(Action::Request { request_id, subtype: "interrupt", cancel_queued })
+    }
+
+    /// Questions of the child that can be answered now.
+    fn questions(&self, child: &Child, world: &World<'_>) -> Option<Action> {
+        if !world.pipe_ready || child.ending.is_some() {
+            return None;
+        }
+        let mine = self.rows.permissions.iter().filter(|p| p.generation == child.no);
+        mine.filter(|p| matches!(p.state, PermissionState::Open | PermissionState::Decided))
+            .find_map(|p| answer(p, world))
+    }
+
+    fn turn_end(&self, child: &Child, world: &World<'_>) -> Option<Action> {
+        if self.open_turn().is_none() {
+            if child.ending.is_some() {
+                return None;
+            }
+            if child.began_alone {
+                return Some(Action::BeginTurn);
+            }
+            let rests = child.settled || child.first_write.is_none();
+            let done = rests && self.next_pending(world).is_none();
+            let rested = world.rested >= self.limits.linger;
+            return (done && rested).then_some(Action::End { why: EndReason::Settled });
+        }
+        match self.settling(world.now) {
+            Settling::Wait => None,
+            Settling::Expire(deadline) => Some(Action::Expire { deadline }),
+            Settling::Over => Some(Action::Settle { gave_up_tasks: child.tasks.given_up() }),
+        }
+    }
+}
+
+/// What answers a question. An allow needs an explicit decision or the allow policy: nothing else gives one.
+fn answer(p: &Permission, world: &World<'_>) -> Option<Action> {
+    if let Some(decision) = p.decision {
+        // Decided, and the answer's write was cut off before it began.
+        let by = p.decided_by.clone().unwrap_or_default();
+        return Some(Action::Answer { request_id: p.request_id.clone(), decision, by, message: p.message.clone() });
+    }
+    if !matches!(p.kind, PermissionKind::Tool | PermissionKind::Question | PermissionKind::Plan) {
+        return Some(Action::Refuse { request_id: p.request_id.clone() });
+    }
+    let stored = world.stored.iter().find(|s| s.generation == p.generation && s.request_id == p.request_id);
+    if let Some(s) = stored {
+        return Some(Action::Answer {
+            request_id: p.request_id.clone(),
+            decision: s.decision,
+            by: s.by.clone(),
+            message: s.message.clone(),
+        });
+    }
+    let by = "policy".to_owned();
+    let request_id = p.request_id.clone();
+    match (world.policy, p.kind) {
+        (Policy::Allow, PermissionKind::Tool) => {
+            Some(Action::Answer { request_id, decision: Decision::Allow, by, message: None })
+        }
+        (Policy::Deny, _) => {
+            let message = Some("Denied: nobody is there to decide, and the policy of this session is deny.".into());
+            Some(Action::Answer { request_id, decision: Decision::Deny, by, message })
+        }
+        _ => None,
+    }
+}
