@@ -158,5 +158,6 @@ impl<'de> Read<'de> for Cut {
 
 /// At most `max` bytes of `text`, cut at a character.
 fn beginning(text: &str, max: usize) -> &str {
-    &text[..text.floor_char_boundary(max)]
+    let end = (0..=max.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+    &text[..end.unwrap_or(0)]
 }
