@@ -124,6 +124,11 @@ pub fn owner_is_me(path: &Path) -> Result<bool, PathError> {
     platform::owner_is_me(path).map_err(|source| PathError::new("find the owner of", path, source))
 }
 
+/// Tells files apart while they exist: device and inode.
+pub(crate) fn file_id(metadata: &fs::Metadata) -> (u64, u64) {
+    platform::file_id(metadata)
+}
+
 /// True while `path` names the very file that is open; false when nothing or something else is there.
 ///
 /// # Errors

@@ -3,6 +3,10 @@
 //! The child has the FIFO open for reading *and* writing, so it never sees an end of file, and a writer may come and
 //! go. A writer is non-blocking and fails loudly when nobody reads.
 
+#[cfg_attr(target_os = "linux", path = "fifo/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "fifo/unsupported.rs")]
+mod platform;
+
 use crate::PathError;
 use crate::poll::{Pollable, Source};
 use std::io;
@@ -30,9 +34,7 @@ pub enum OpenError {
 
 /// The writing end, non-blocking.
 #[derive(Debug)]
-pub struct Writer {
-    file: std::fs::File,
-}
+pub struct Writer(platform::End);
 
 impl Writer {
     /// How many bytes the pipe can hold.
@@ -40,7 +42,7 @@ impl Writer {
     /// # Errors
     /// As the operating system says.
     pub fn capacity(&self) -> io::Result<usize> {
-        todo!()
+        self.0.capacity()
     }
 
     /// How many bytes lie in the pipe, not yet read.
@@ -48,7 +50,7 @@ impl Writer {
     /// # Errors
     /// As the operating system says.
     pub fn pending(&self) -> io::Result<usize> {
-        todo!()
+        self.0.pending()
     }
 
     /// Makes the pipe hold at least `bytes`, as far as the system lets us; gives the capacity that it has now, which
@@ -57,7 +59,7 @@ impl Writer {
     /// # Errors
     /// When even the present capacity cannot be read.
     pub fn grow(&self, bytes: usize) -> io::Result<usize> {
-        todo!()
+        self.0.grow(bytes)
     }
 
     /// Writes as much as fits now. `Ok(0)`: the pipe is full.
@@ -65,13 +67,13 @@ impl Writer {
     /// # Errors
     /// [`io::ErrorKind::BrokenPipe`] when nobody reads any more. The process is never killed by it.
     pub fn write_some(&self, bytes: &[u8]) -> io::Result<usize> {
-        todo!()
+        self.0.write_some(bytes)
     }
 }
 
 impl Pollable for Writer {
     fn source(&self) -> Source<'_> {
-        todo!()
+        self.0.source()
     }
 }
 
@@ -80,7 +82,7 @@ impl Pollable for Writer {
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`] when there is anything at that path: FIFOs are never reused.
 pub fn create(path: &Path) -> Result<(), PathError> {
-    todo!()
+    platform::create(path).map_err(|source| PathError::new("create", path, source))
 }
 
 /// Opens the writing end without waiting. Makes the process ignore SIGPIPE.
@@ -88,5 +90,6 @@ pub fn create(path: &Path) -> Result<(), PathError> {
 /// # Errors
 /// [`OpenError::NoReader`] when the child is gone.
 pub fn open_writer(path: &Path) -> Result<Writer, OpenError> {
-    todo!()
+    crate::signals::ignore_sigpipe();
+    platform::End::open(path).map(Writer)
 }

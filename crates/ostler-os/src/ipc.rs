@@ -3,9 +3,14 @@
 //! Paths may be longer than a socket address holds (108 bytes on Linux, unix(7)): such a socket is bound and reached
 //! through its directory. Everything is non-blocking.
 
+#[cfg_attr(target_os = "linux", path = "ipc/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "ipc/unsupported.rs")]
+mod platform;
+
 use crate::PathError;
 use crate::lockfile::Lock;
 use crate::poll::{Pollable, Source};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +26,7 @@ pub struct Peer {
 /// A listening socket, mode 0600.
 #[derive(Debug)]
 pub struct Listener {
+    socket: platform::Listening,
     path: PathBuf,
 }
 
@@ -30,8 +36,16 @@ impl Listener {
     ///
     /// # Errors
     /// When the socket cannot be made; [`io::ErrorKind::AlreadyExists`] when something that is not a socket is there.
-    pub fn bind(path: &Path, lock: &Lock) -> Result<Self, PathError> {
-        todo!()
+    pub fn bind(path: &Path, _lock: &Lock) -> Result<Self, PathError> {
+        match fs::symlink_metadata(path) {
+            Ok(there) if !platform::is_socket(&there) => {
+                return Err(PathError::new("listen at", path, io::ErrorKind::AlreadyExists));
+            }
+            _ => {}
+        }
+        let socket =
+            platform::Listening::bind(path).map_err(|source| PathError::new("listen at", path, source))?;
+        Ok(Self { socket, path: path.to_owned() })
     }
 
     /// The next connection, `None` when there is none now.
@@ -39,7 +53,7 @@ impl Listener {
     /// # Errors
     /// As the operating system says.
     pub fn accept(&self) -> io::Result<Option<Stream>> {
-        todo!()
+        Ok(self.socket.accept()?.map(Stream))
     }
 
     /// Where it listens.
@@ -53,22 +67,23 @@ impl Listener {
     /// # Errors
     /// When it cannot be removed. Being gone already is not an error.
     pub fn unlink(&self) -> Result<(), PathError> {
-        todo!()
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other.map_err(|source| PathError::new("remove", &self.path, source)),
+        }
     }
 }
 
 impl Pollable for Listener {
     fn source(&self) -> Source<'_> {
-        todo!()
+        self.socket.source()
     }
 }
 
 /// A connection. Reads and writes give [`io::ErrorKind::WouldBlock`] instead of waiting; a read of 0 bytes is the
 /// end; a write to a peer that is gone is an error, never a signal.
 #[derive(Debug)]
-pub struct Stream {
-    inner: std::fs::File,
-}
+pub struct Stream(platform::Connection);
 
 impl Stream {
     /// Connects to who listens at `path`.
@@ -77,7 +92,9 @@ impl Stream {
     /// [`io::ErrorKind::NotFound`] when there is no socket, [`io::ErrorKind::ConnectionRefused`] when nobody listens
     /// on it any more, [`io::ErrorKind::WouldBlock`] when its queue is full.
     pub fn connect(path: &Path) -> Result<Self, PathError> {
-        todo!()
+        platform::Connection::connect(path)
+            .map(Self)
+            .map_err(|source| PathError::new("connect to", path, source))
     }
 
     /// Who is at the other end.
@@ -85,19 +102,19 @@ impl Stream {
     /// # Errors
     /// As the operating system says.
     pub fn peer(&self) -> io::Result<Peer> {
-        todo!()
+        self.0.peer()
     }
 }
 
 impl io::Read for Stream {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        todo!()
+        self.0.read(buf)
     }
 }
 
 impl io::Write for Stream {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        todo!()
+        self.0.write(buf)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -107,6 +124,6 @@ impl io::Write for Stream {
 
 impl Pollable for Stream {
     fn source(&self) -> Source<'_> {
-        todo!()
+        self.0.source()
     }
 }

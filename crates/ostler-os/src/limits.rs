@@ -1,5 +1,9 @@
 //! Limits of this machine and user that will bite.
 
+#[cfg_attr(target_os = "linux", path = "limits/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "limits/unsupported.rs")]
+mod platform;
+
 use std::io;
 
 /// inotify's limits, per user (inotify(7)).
@@ -36,7 +40,7 @@ pub struct Memory {
 /// # Errors
 /// [`io::ErrorKind::Unsupported`] where there is no inotify.
 pub fn inotify() -> io::Result<Inotify> {
-    todo!()
+    platform::inotify()
 }
 
 /// How many files this process may have open.
@@ -44,7 +48,7 @@ pub fn inotify() -> io::Result<Inotify> {
 /// # Errors
 /// As the operating system says.
 pub fn open_files() -> io::Result<Limit> {
-    todo!()
+    platform::open_files()
 }
 
 /// Memory.
@@ -52,7 +56,7 @@ pub fn open_files() -> io::Result<Limit> {
 /// # Errors
 /// As the operating system says.
 pub fn memory() -> io::Result<Memory> {
-    todo!()
+    platform::memory()
 }
 
 /// How many processors we may use, at least 1.

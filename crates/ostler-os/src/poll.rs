@@ -94,7 +94,14 @@ impl Waker {
         self.0.ring();
     }
 
+    /// The descriptor that a signal handler writes to.
+    #[cfg(unix)]
+    pub(crate) fn rope(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.rope()
+    }
+
     /// Makes it not ready again; true when it was.
+    #[expect(clippy::must_use_candidate, reason = "clearing is the point")]
     pub fn clear(&self) -> bool {
         self.0.clear()
     }

@@ -8,7 +8,7 @@
 mod platform;
 
 #[cfg(target_os = "linux")]
-pub(crate) use platform::{Stat, is_gone, parse_stat, stat};
+pub(crate) use platform::{is_gone, parse_stat, stat};
 
 use crate::poll::{Interest, Pollable, Poller, Source};
 use std::ffi::OsString;

@@ -1,5 +1,10 @@
 //! Space set aside ahead of a file's end, so that a full disk is noticed before it eats data.
 
+#[cfg_attr(target_os = "linux", path = "reserve/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "reserve/unsupported.rs")]
+mod platform;
+
+use crate::durable::free_space_of;
 use std::fs::File;
 use std::io;
 
@@ -39,7 +44,15 @@ pub struct DiskFull {
 /// # Errors
 /// [`ReserveError::DiskFull`] when it cannot grow so far.
 pub fn top_up(file: &File, bytes: u64) -> Result<Backing, ReserveError> {
-    todo!()
+    let allocation = platform::allocate(file, bytes)?;
+    if allocation == Allocation::Done {
+        return Ok(Backing::Allocated);
+    }
+    let free = free_space_of(file)?;
+    if allocation == Allocation::Impossible && free >= bytes {
+        return Ok(Backing::Free);
+    }
+    Err(DiskFull { wanted: bytes, free }.into())
 }
 
 /// Gives back what is reserved behind the file's end. Only when nobody else appends any more: what they wrote in the
@@ -48,5 +61,16 @@ pub fn top_up(file: &File, bytes: u64) -> Result<Backing, ReserveError> {
 /// # Errors
 /// As the operating system says.
 pub fn release_tail(file: &File) -> io::Result<()> {
-    todo!()
+    // Cutting a file to the size that it has frees what lies behind.
+    file.set_len(file.metadata()?.len())
+}
+
+/// What came of allocating ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Allocation {
+    Done,
+    /// There is not so much left, on the disk or of a quota.
+    Full,
+    /// The file system cannot do it.
+    Impossible,
 }

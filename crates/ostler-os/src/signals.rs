@@ -1,5 +1,9 @@
 //! Signals as something to wait for.
 
+#[cfg_attr(unix, path = "signals/unix.rs")]
+#[cfg_attr(not(unix), path = "signals/unsupported.rs")]
+mod platform;
+
 use crate::poll::{Pollable, Source};
 use std::io;
 
@@ -20,9 +24,10 @@ pub enum Signal {
 
 /// Receives signals instead of dying of them. One a process; dropping it puts back what was.
 #[derive(Debug)]
-pub struct Signals {
-    lent: (),
-}
+pub struct Signals(platform::Receiver);
+
+const SIGNALS: [Signal; 5] =
+    [Signal::Interrupt, Signal::Terminate, Signal::Hangup, Signal::WindowChange, Signal::Child];
 
 impl Signals {
     /// Starts to receive these.
@@ -30,24 +35,25 @@ impl Signals {
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] while another one lives.
     pub fn install(signals: &[Signal]) -> io::Result<Self> {
-        todo!()
+        platform::Receiver::install(signals).map(Self)
     }
 
     /// How often that signal came since the last time it was asked. (The system merges signals of a kind that come
     /// faster than they are delivered.)
+    #[must_use]
     pub fn take(&self, signal: Signal) -> u32 {
-        todo!()
+        self.0.take(signal)
     }
 }
 
 impl Pollable for Signals {
     /// Readable while some signal was not taken.
     fn source(&self) -> Source<'_> {
-        todo!()
+        self.0.source()
     }
 }
 
 /// Makes writes to a broken pipe errors instead of death. Nothing changes when somebody has set a handler.
 pub fn ignore_sigpipe() {
-    todo!()
+    platform::ignore_sigpipe();
 }

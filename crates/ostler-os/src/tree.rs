@@ -1,7 +1,13 @@
 //! Process trees: who is in one, and killing it whole.
 
+mod kill;
+#[cfg_attr(target_os = "linux", path = "tree/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "tree/unsupported.rs")]
+mod platform;
+
 use crate::process::Identity;
 use crate::reap::Exit;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
@@ -52,7 +58,10 @@ pub struct Killed {
 /// # Errors
 /// When the process table cannot be read.
 pub fn descendants(pid: u32) -> io::Result<Vec<u32>> {
-    todo!()
+    let table = Table::read()?;
+    let mut below = table.below([pid], &|_| false);
+    below.retain(|entry| entry.pid != pid);
+    Ok(below.into_iter().map(|entry| entry.pid).collect())
 }
 
 /// All processes with `name=value` in the environment that they were started with, as far as we may read it. This
@@ -61,7 +70,11 @@ pub fn descendants(pid: u32) -> io::Result<Vec<u32>> {
 /// # Errors
 /// When the process table cannot be read.
 pub fn by_marker(name: &OsStr, value: &OsStr) -> io::Result<Vec<u32>> {
-    todo!()
+    let carries = platform::Marker::new(name, value);
+    let me = std::process::id();
+    let table = Table::read()?;
+    let pids = table.entries.iter().map(|entry| entry.pid);
+    Ok(pids.filter(|pid| *pid != me && carries.is_on(*pid)).collect())
 }
 
 /// Kills a tree: scan, SIGKILL, reap, again, until two scans in a row find nothing, or the deadline.
@@ -69,5 +82,74 @@ pub fn by_marker(name: &OsStr, value: &OsStr) -> io::Result<Vec<u32>> {
 /// # Errors
 /// When the process table cannot be read.
 pub fn kill_tree(plan: &KillPlan<'_>) -> io::Result<Killed> {
-    todo!()
+    kill::run(plan)
+}
+
+/// A process, as it was at the moment of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Entry {
+    pid: u32,
+    parent: u32,
+    start_ticks: u64,
+}
+
+/// All processes, read one after the other: those that come and go meanwhile may be missing.
+#[derive(Debug)]
+struct Table {
+    entries: Vec<Entry>,
+}
+
+impl Table {
+    fn read() -> io::Result<Self> {
+        Ok(Self { entries: platform::entries()? })
+    }
+
+    /// These and all their descendants, without the subtrees that `keep` names.
+    fn below(&self, starts: impl IntoIterator<Item = u32>, keep: &dyn Fn(u32) -> bool) -> Vec<Entry> {
+        let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut entries: HashMap<u32, Entry> = HashMap::new();
+        for entry in &self.entries {
+            children.entry(entry.parent).or_default().push(entry.pid);
+            entries.insert(entry.pid, *entry);
+        }
+        let mut todo: Vec<u32> = starts.into_iter().collect();
+        let mut found = Vec::new();
+        while let Some(pid) = todo.pop() {
+            // Taking it out of the map is what ends the walk where a racing scan shows a loop.
+            if keep(pid) {
+                continue;
+            }
+            if let Some(entry) = entries.remove(&pid) {
+                found.push(entry);
+                todo.extend(children.remove(&pid).unwrap_or_default());
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(pairs: &[(u32, u32)]) -> Table {
+        let entry = |(pid, parent): &(u32, u32)| Entry { pid: *pid, parent: *parent, start_ticks: 1 };
+        Table { entries: pairs.iter().map(entry).collect() }
+    }
+
+    fn pids(mut entries: Vec<Entry>) -> Vec<u32> {
+        entries.sort_by_key(|entry| entry.pid);
+        entries.into_iter().map(|entry| entry.pid).collect()
+    }
+
+    #[test]
+    fn a_kept_process_keeps_what_is_below_it() {
+        let table = table(&[(1, 0), (10, 1), (11, 10), (12, 11), (20, 1), (21, 20)]);
+        assert_eq!(pids(table.below([10, 20], &|pid| pid == 11)), [10, 20, 21]);
+    }
+
+    #[test]
+    fn a_torn_scan_that_shows_a_loop_ends() {
+        assert_eq!(pids(table(&[(10, 11), (11, 10)]).below([10], &|_| false)), [10, 11]);
+    }
 }

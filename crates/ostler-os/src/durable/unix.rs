@@ -1,7 +1,7 @@
 //! Modes, owners, statvfs(3).
 
 use rustix::fs::StatVfs;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -37,6 +37,9 @@ pub(super) fn owner_is_me(path: &Path) -> io::Result<bool> {
 }
 
 pub(super) fn same_file(file: &File, path: &Path) -> io::Result<bool> {
-    let (open, named) = (file.metadata()?, fs::metadata(path)?);
-    Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
+    Ok(file_id(&file.metadata()?) == file_id(&fs::metadata(path)?))
+}
+
+pub(super) fn file_id(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
 }

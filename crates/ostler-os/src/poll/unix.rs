@@ -49,10 +49,7 @@ impl<'a> Set<'a> {
         let got = entry.revents();
         // An end or an error makes both a read and a write return at once.
         let over = got.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
-        Ready {
-            read: over || got.intersects(PollFlags::IN),
-            write: over || got.intersects(PollFlags::OUT),
-        }
+        Ready { read: over || got.intersects(PollFlags::IN), write: over || got.intersects(PollFlags::OUT) }
     }
 }
 

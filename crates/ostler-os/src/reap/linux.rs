@@ -3,9 +3,7 @@
 
 use super::Exit;
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, WaitId, WaitIdOptions, child_subreaper, getpid, set_child_subreaper, waitid,
-};
+use rustix::process::{Pid, WaitId, WaitIdOptions, child_subreaper, getpid, set_child_subreaper, waitid};
 use std::io;
 use std::mem::zeroed;
 

@@ -47,8 +47,8 @@ impl Program {
             variable(name, value).ok_or(SpawnError::Malformed(Malformed::Variable(index)))
         });
         let variables: Vec<CString> = variables.collect::<Result<_, _>>()?;
-        let cwd = std::path::absolute(cwd)
-            .map_err(|source| SpawnError::BadCwd { cwd: cwd.to_owned(), source })?;
+        let cwd =
+            std::path::absolute(cwd).map_err(|source| SpawnError::BadCwd { cwd: cwd.to_owned(), source })?;
         let path = find(name, env, &cwd)?;
         let file = CString::new(path.as_os_str().as_bytes())
             .map_err(|_| SpawnError::Malformed(Malformed::NoProgram))?;

@@ -1,0 +1,176 @@
+//! Killing a tree whole.
+//!
+//! Nothing can stop a tree from growing while it is looked at, so it is looked at and killed again until there is
+//! nothing left. What makes an end certain is the subreaper: whoever loses its parent becomes our child, whatever it
+//! did to its session, group or environment, so that the tree is gone when our children are.
+
+use super::platform::{self, Marker};
+use super::{Entry, KillPlan, Killed, Table};
+use crate::poll::Poller;
+use crate::process::{PidFd, boot_id};
+use crate::reap::{has_children, is_subreaper, reap_all};
+use std::collections::HashSet;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// How long one round waits for the deaths that it caused. Most take less than a millisecond.
+const ROUND: Duration = Duration::from_millis(20);
+
+/// How long to wait when there is nothing to wait on, as without descriptors.
+const BREATH: Duration = Duration::from_millis(1);
+
+/// How many deaths are waited for at once.
+const HANDLES: usize = 256;
+
+/// How often in a row our own children are killed before the whole table is read again. A chain of processes that
+/// each start the next and end is faster than a reading of the table, but not faster than this.
+const CHASES: usize = 64;
+
+pub(super) fn run(plan: &KillPlan<'_>) -> io::Result<Killed> {
+    let boot = boot_id()?;
+    let roots = plan.roots.iter().filter(|root| root.boot_id == boot);
+    let mut hunt = Hunt {
+        plan,
+        me: std::process::id(),
+        marker: plan.marker.map(|(name, value)| Marker::new(name, value)),
+        roots: roots.map(|root| (root.pid, root.start_ticks)).collect(),
+        sent: HashSet::new(),
+        result: Killed::default(),
+    };
+    let certain = plan.own_children && is_subreaper()?;
+    let mut empty_scans = 0;
+    while empty_scans < 2 {
+        if plan.own_children {
+            hunt.chase_children()?;
+        }
+        let survivors = hunt.scan_and_kill()?;
+        if survivors.is_empty() {
+            empty_scans += 1;
+            if certain && !has_children()? {
+                break;
+            }
+        } else {
+            empty_scans = 0;
+            if Instant::now() >= plan.deadline {
+                hunt.result.left = survivors;
+                return Ok(hunt.result);
+            }
+        }
+    }
+    hunt.result.proven = certain;
+    Ok(hunt.result)
+}
+
+struct Hunt<'a> {
+    plan: &'a KillPlan<'a>,
+    me: u32,
+    marker: Option<Marker>,
+    /// What was asked for and whatever was found below: when a parent dies its children must not be forgotten.
+    roots: HashSet<(u32, u64)>,
+    /// Who was sent the signal.
+    sent: HashSet<(u32, u64)>,
+    result: Killed,
+}
+
+/// What became of one process.
+enum Shot {
+    /// It was dead, or isn't the one that was meant any more.
+    Gone,
+    /// The signal is on its way.
+    Hit(PidFd),
+    /// It lives and couldn't be killed.
+    Missed,
+}
+
+impl Hunt<'_> {
+    fn stays(&self, pid: u32) -> bool {
+        pid == self.me || (self.plan.keep)(pid)
+    }
+
+    /// Who is in the tree now.
+    fn scan(&self) -> io::Result<Vec<Entry>> {
+        let table = Table::read()?;
+        let is_start = |entry: &&Entry| {
+            self.roots.contains(&(entry.pid, entry.start_ticks))
+                || (self.plan.own_children && entry.parent == self.me)
+                || self.marker.as_ref().is_some_and(|marker| marker.is_on(entry.pid))
+        };
+        let starts: Vec<u32> = table.entries.iter().filter(is_start).map(|entry| entry.pid).collect();
+        Ok(table.below(starts, &|pid| self.stays(pid)))
+    }
+
+    /// One round; gives who lived at its end, as far as known.
+    fn scan_and_kill(&mut self) -> io::Result<Vec<u32>> {
+        let mut survivors = Vec::new();
+        let mut dying = Vec::new();
+        for entry in self.scan()? {
+            self.roots.insert((entry.pid, entry.start_ticks));
+            match self.shoot(entry)? {
+                Shot::Gone => {}
+                Shot::Hit(handle) => {
+                    survivors.push(entry.pid);
+                    if dying.len() < HANDLES {
+                        dying.push(handle);
+                    }
+                }
+                Shot::Missed => survivors.push(entry.pid),
+            }
+        }
+        let end = Instant::now() + ROUND;
+        for handle in &dying {
+            handle.wait(end)?;
+        }
+        if dying.is_empty() && !survivors.is_empty() {
+            Poller::new().wait(Some(Instant::now() + BREATH))?;
+        }
+        self.reap()?;
+        Ok(survivors)
+    }
+
+    fn chase_children(&mut self) -> io::Result<()> {
+        for _ in 0..CHASES {
+            let mut hit = false;
+            for pid in platform::own_children() {
+                if self.stays(pid) {
+                    continue;
+                }
+                if let Some(entry) = platform::entry(pid)? {
+                    hit |= matches!(self.shoot(entry)?, Shot::Hit(_));
+                }
+            }
+            self.reap()?;
+            if !hit {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn shoot(&mut self, entry: Entry) -> io::Result<Shot> {
+        // Descriptors may be short and another user's process out of reach: it lives on and is tried again.
+        let Ok(handle) = PidFd::open(entry.pid) else { return Ok(Shot::Missed) };
+        let Some(handle) = handle else { return Ok(Shot::Gone) };
+        // From here on the pid can't change hands unnoticed; it may have before.
+        let same = platform::entry(entry.pid)?.is_some_and(|now| now.start_ticks == entry.start_ticks);
+        if !same || handle.is_dead()? {
+            return Ok(Shot::Gone);
+        }
+        match handle.kill() {
+            Ok(true) => {
+                if self.sent.insert((entry.pid, entry.start_ticks)) {
+                    self.result.killed += 1;
+                }
+                Ok(Shot::Hit(handle))
+            }
+            Ok(false) => Ok(Shot::Gone),
+            Err(_) => Ok(Shot::Missed),
+        }
+    }
+
+    fn reap(&mut self) -> io::Result<()> {
+        if self.plan.own_children {
+            self.result.reaped.extend(reap_all()?);
+        }
+        Ok(())
+    }
+}
