@@ -75,8 +75,8 @@ impl CtlFile {
     /// the journal; [`CtlError::DiskFull`]; other trouble. After an error the file is as it was before.
     pub fn append(&mut self, row: &Row) -> Result<(), CtlError> {
         self.allow(row)?;
-        let mut line = serde_json::to_vec(row)
-            .map_err(|source| CtlError::Encode { path: self.path.clone(), source })?;
+        let mut line =
+            serde_json::to_vec(row).map_err(|source| CtlError::Encode { path: self.path.clone(), source })?;
         line.push(b'\n');
         let written = loop {
             match (&self.file).write(&line) {
@@ -105,7 +105,8 @@ impl CtlFile {
             return Err(CtlError::OffsetWentBack { path, off: row.off, last: self.last_off });
         }
         let Some((root, no)) = &self.place else { return Ok(()) };
-        let newest = if *no == 0 { GenerationNo::try_from(row.off).unwrap_or(GenerationNo::MAX) } else { *no };
+        let newest =
+            if *no == 0 { GenerationNo::try_from(row.off).unwrap_or(GenerationNo::MAX) } else { *no };
         let later = newest.saturating_add(1);
         if gen_dir(root, later).exists() {
             let path = self.path.clone();

@@ -15,7 +15,7 @@ mod schema;
 mod sessions;
 
 pub use changes::{Change, ChangePage};
-pub use deliveries::{Body, DeliveryRow, Inserted, MAX_INLINE_BODY, Mode, NewDelivery, Pending};
+pub use deliveries::{Body, Claim, DeliveryRow, Inserted, MAX_INLINE_BODY, Mode, NewDelivery, Pending};
 pub use error::DbError;
 pub use find::FindError;
 pub use list::{ListFilter, PageKey, SessionPage};
@@ -23,7 +23,17 @@ pub use permissions::{Decided, NewDecision, PermissionRow, Winner};
 pub use projection::{Committed, RecordChange};
 pub use sessions::SessionRow;
 
+use error::Failure;
+use ostler_os::durable;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long to wait for another process's write. Its transactions take milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The page cache of a controller, in KiB: there may be a hundred of them.
+const CONTROLLER_CACHE_KIB: i64 = 256;
 
 /// What a commit promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +47,7 @@ pub enum Durability {
 /// A connection to the database. One a thread; any number may be open at once, in any number of processes.
 #[derive(Debug)]
 pub struct Db {
-    conn: rusqlite::Connection,
+    conn: Connection,
     path: PathBuf,
 }
 
@@ -48,12 +58,88 @@ impl Db {
     /// [`DbError::Newer`], [`DbError::Corrupt`], [`DbError::Busy`], [`DbError::DiskFull`], [`DbError::ReadOnly`] and
     /// other trouble.
     pub fn open(home: &Path, durability: Durability) -> Result<Self, DbError> {
-        todo!("{home:?} {durability:?}")
+        let path = home.join("ostler.db");
+        // SQLite would create it readable for others.
+        durable::open_private(&path).map_err(|error| DbError::of_file(&path, error.into()))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let explain = |failure: Failure| failure.explain("open", &path);
+        let conn = Connection::open_with_flags(&path, flags).map_err(|e| explain(e.into()))?;
+        prepare(&conn).map_err(explain)?;
+        Self { conn, path }.with_durability(durability)
+    }
+
+    /// The same connection with another promise.
+    pub(crate) fn with_durability(self, durability: Durability) -> Result<Self, DbError> {
+        let set = match durability {
+            Durability::Full => self.conn.pragma_update(None, "synchronous", "FULL"),
+            Durability::Normal => self
+                .conn
+                .pragma_update(None, "synchronous", "NORMAL")
+                .and_then(|()| self.conn.pragma_update(None, "cache_size", -CONTROLLER_CACHE_KIB)),
+        };
+        set.map_err(|e| Failure::from(e).explain("open", &self.path))?;
+        Ok(self)
     }
 
     /// The file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Runs `body` in one transaction and commits it. `operation` completes the sentence "cannot … in ostler.db".
+    fn write<T>(
+        &self,
+        operation: &'static str,
+        body: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>,
+    ) -> Result<T, DbError> {
+        let run = || {
+            let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
+            let value = body(&tx)?;
+            tx.commit()?;
+            Ok(value)
+        };
+        run().map_err(|failure: Failure| failure.explain(operation, &self.path))
+    }
+
+    /// Runs `body`, which only reads. Several statements in it see one state of the database.
+    fn read<T>(
+        &self,
+        operation: &'static str,
+        body: impl FnOnce(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, DbError> {
+        let run = || {
+            let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;
+            body(&tx)
+        };
+        run().map_err(|failure: Failure| failure.explain(operation, &self.path))
+    }
+}
+
+/// Makes a fresh connection fit for use.
+fn prepare(conn: &Connection) -> Result<(), Failure> {
+    conn.busy_timeout(PATIENCE)?;
+    let found = schema::number(conn)?;
+    schema::check(conn, found)?;
+    if conn.is_readonly("main")? {
+        return Err(Failure::ReadOnly);
+    }
+    write_ahead_log(conn)?;
+    if found < schema::OURS { schema::migrate(conn) } else { Ok(()) }
+}
+
+/// Switches to WAL; stored in the file, so only the first process has to. SQLite does not wait for the lock that this
+/// takes, whatever its timeout, so we do.
+fn write_ahead_log(conn: &Connection) -> Result<(), Failure> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let mode = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+        match mode {
+            Ok(_) => return Ok(()),
+            Err(error) if error::is_busy(&error) && Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
 }

@@ -1,16 +1,23 @@
 //! `$OSTLER_HOME`: finding it, opening it, and the reasons to refuse one.
 
+mod facts;
+
 use crate::db::{Db, DbError, Durability};
 use crate::session_dir::SessionDir;
+use facts::Facts;
 use ostler_core::ids::SessionId;
+use ostler_os::durable;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The folder that holds everything: `ostler.db`, `slots/`, `sessions/`.
 #[derive(Debug)]
 pub struct Home {
     root: PathBuf,
+    /// The connection that [`Home::open`] looked at the database with, for the first who wants one.
+    first: Mutex<Option<Db>>,
 }
 
 impl Home {
@@ -21,8 +28,15 @@ impl Home {
     /// # Errors
     /// [`HomeError::Nowhere`] when no variable says, [`HomeError::Relative`] when `OSTLER_HOME` is no absolute path.
     pub fn resolve(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, HomeError> {
-        let _ = env;
-        todo!()
+        let folder = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if let Some(path) = folder("OSTLER_HOME") {
+            return if path.is_absolute() { Ok(path) } else { Err(HomeError::Relative { path }) };
+        }
+        if let Some(state) = folder("XDG_STATE_HOME").filter(|state| state.is_absolute()) {
+            return Ok(state.join("ostler"));
+        }
+        let home = folder("HOME").filter(|home| home.is_absolute()).ok_or(HomeError::Nowhere)?;
+        Ok(home.join(".local/state/ostler"))
     }
 
     /// Opens the home at `path`; creates what is missing, for its owner only.
@@ -30,7 +44,29 @@ impl Home {
     /// # Errors
     /// Each reason to refuse is a variant of [`HomeError`].
     pub fn open(path: &Path) -> Result<Self, HomeError> {
-        todo!("{path:?}")
+        let home = Self { root: path.to_owned(), first: Mutex::new(None) };
+        home.refuse_before_creating()?;
+        durable::create_dir_private(path).map_err(|e| facts::refused(path, e.source))?;
+        let inside = [home.sessions_dir(), home.slots_dir()];
+        let created = inside.iter().try_for_each(|dir| durable::create_dir_private(dir));
+        Facts::of(path, created.map_err(|error| error.source))?.judge(path)?;
+        let db = Db::open(path, Durability::Full)?;
+        *home.first() = Some(db);
+        Ok(home)
+    }
+
+    /// Nothing is created on a network file system.
+    fn refuse_before_creating(&self) -> Result<(), HomeError> {
+        let existing = self.root.ancestors().find(|path| path.exists());
+        let kind = existing.map(facts::network).transpose()?.flatten();
+        match kind {
+            Some(kind) => Err(HomeError::NetworkFs { path: self.root.clone(), kind }),
+            None => Ok(()),
+        }
+    }
+
+    fn first(&self) -> MutexGuard<'_, Option<Db>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The folder.
@@ -62,7 +98,15 @@ impl Home {
     /// # Errors
     /// The folder can't be listed.
     pub fn sessions_on_disk(&self) -> io::Result<Vec<SessionId>> {
-        todo!()
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(self.sessions_dir())? {
+            let name = entry?.file_name();
+            let id = name.to_str().and_then(|name| name.parse::<SessionId>().ok());
+            // A uuid has several spellings; a session's folder has one.
+            found.extend(id.filter(|id| name.to_str() == Some(id.to_string().as_str())));
+        }
+        found.sort_unstable();
+        Ok(found)
     }
 
     /// Files whose locks are machine-wide limits.
@@ -82,7 +126,10 @@ impl Home {
     /// # Errors
     /// See [`Db::open`].
     pub fn db(&self, durability: Durability) -> Result<Db, DbError> {
-        todo!("{durability:?}")
+        match self.first().take() {
+            Some(db) => db.with_durability(durability),
+            None => Db::open(&self.root, durability),
+        }
     }
 }
 
@@ -90,7 +137,9 @@ impl Home {
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// No variable says where it is.
-    #[error("no place for ostler's state: none of OSTLER_HOME, XDG_STATE_HOME and HOME is set; set OSTLER_HOME to a folder of yours")]
+    #[error(
+        "no place for ostler's state: none of OSTLER_HOME, XDG_STATE_HOME and HOME is set; set OSTLER_HOME to a folder of yours"
+    )]
     Nowhere,
     /// `OSTLER_HOME` depends on the current directory.
     #[error("OSTLER_HOME is {}, which depends on the current directory; set it to an absolute path", path.display())]
@@ -116,18 +165,23 @@ pub enum HomeError {
         kind: String,
     },
     /// It is somebody else's.
-    #[error("{} belongs to user {owner}, not to you (user {me}); set OSTLER_HOME to a folder of yours", path.display())]
+    #[error("{} belongs to another user; set OSTLER_HOME to a folder of yours", path.display())]
     OtherOwner {
         /// The path.
         path: PathBuf,
-        /// Who owns it (user id).
-        owner: u32,
-        /// Who asks (user id).
-        me: u32,
     },
     /// Nothing can be written there.
     #[error("cannot write to {}; make it writable for you or set OSTLER_HOME to another folder", path.display())]
     NotWritable {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// No space for its folders.
+    #[error("no space left for {}; free some and try again", path.display())]
+    DiskFull {
         /// The path.
         path: PathBuf,
         /// What the system said.

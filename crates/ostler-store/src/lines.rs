@@ -17,23 +17,16 @@ pub(crate) struct LineFile {
     max_line: usize,
     /// The line that comes next, once it is known.
     head: Option<Split>,
-    /// Where the line before `head` ended.
-    position: u64,
 }
 
 impl LineFile {
     /// Starts at `position`, which is a line start.
     pub(crate) fn at(path: PathBuf, position: u64, max_line: usize) -> Self {
-        Self { path, file: None, splitter: Splitter::new(position, max_line), max_line, head: None, position }
+        Self { path, file: None, splitter: Splitter::new(position, max_line), max_line, head: None }
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Just behind the last line that was taken.
-    pub(crate) fn position(&self) -> u64 {
-        self.position
     }
 
     /// The next line, if it has been read already.
@@ -46,11 +39,7 @@ impl LineFile {
 
     /// Takes the line that [`Self::head`] showed.
     pub(crate) fn take(&mut self) -> Option<Split> {
-        let line = self.head.take()?;
-        self.position = match line {
-            Split::Line { end, .. } | Split::Oversized { end, .. } => end,
-        };
-        Some(line)
+        self.head.take()
     }
 
     /// What stands behind the last complete line, of what was read.

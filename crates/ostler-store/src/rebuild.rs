@@ -1,8 +1,9 @@
 //! Session rows from session folders, for a database that was lost.
 
+use crate::db::SessionRow;
 use crate::db::{Db, DbError};
 use crate::home::Home;
-use crate::session_file::SessionFileError;
+use crate::session_file::{SessionFile, SessionFileError};
 use ostler_core::ids::SessionId;
 use std::path::PathBuf;
 
@@ -22,8 +23,24 @@ pub struct Rebuilt {
 ///
 /// # Errors
 /// The folder of sessions can't be listed, or the database can't be written.
-pub fn rebuild_session_rows(home: &Home, db: &mut Db) -> Result<Rebuilt, RebuildError> {
-    todo!("{home:?} {db:?}")
+pub fn rebuild_session_rows(home: &Home, db: &Db) -> Result<Rebuilt, RebuildError> {
+    let list = |source| RebuildError::List { path: home.sessions_dir(), source };
+    let mut rebuilt = Rebuilt::default();
+    for id in home.sessions_on_disk().map_err(list)? {
+        if db.session(id)?.is_some() {
+            rebuilt.kept += 1;
+            continue;
+        }
+        let dir = home.session(id);
+        match SessionFile::read(&dir) {
+            Ok(file) => {
+                db.insert_session(&SessionRow::of(&file))?;
+                rebuilt.inserted.push(id);
+            }
+            Err(error) => rebuilt.unreadable.push((dir.path, error)),
+        }
+    }
+    Ok(rebuilt)
 }
 
 /// Why rows could not be rebuilt.

@@ -66,8 +66,11 @@ impl SessionFile {
             version: u32,
         }
         let path = dir.session_json();
-        let bytes = std::fs::read(&path)
-            .map_err(|source| SessionFileError::Io { operation: "read", path: path.clone(), source })?;
+        let bytes = std::fs::read(&path).map_err(|source| SessionFileError::Io {
+            operation: "read",
+            path: path.clone(),
+            source,
+        })?;
         let damaged = |source| SessionFileError::Damaged { path: path.clone(), source };
         let head: Head = serde_json::from_slice(&bytes).map_err(damaged)?;
         if head.version > SESSION_FILE_VERSION {

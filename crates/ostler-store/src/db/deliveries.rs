@@ -1,9 +1,18 @@
 //! Deliveries: accepting them, their bodies, what is waiting.
 
-use super::{Db, DbError};
+use super::columns::{Count, Id, Word, range};
+use super::error::Failure;
+use super::{Db, DbError, changes, sessions};
+use crate::session_dir::SessionDir;
 use ostler_core::ids::{DeliveryId, GenerationNo, Millis, SessionId, TurnNo};
+use ostler_core::record::Record;
 use ostler_core::rows::DeliveryState;
+use ostler_os::{PathError, durable};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::io;
+use std::path::Path;
 
 /// Longer bodies (in bytes) are files in the session folder, written before the row.
 pub const MAX_INLINE_BODY: usize = 64 << 10;
@@ -63,7 +72,8 @@ pub enum Inserted {
 }
 
 /// Where a body is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Body {
     /// In the row.
     Inline,
@@ -117,13 +127,52 @@ pub struct Pending {
     pub state: DeliveryState,
 }
 
+/// What became of the wish to write a delivery to a child.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It may be written; nobody can take it back any more. With the record as it was in that instant.
+    Yes {
+        /// The session's record.
+        record: Record,
+        /// Its revision.
+        revision: u64,
+    },
+    /// It is final already: somebody took it back.
+    Final(DeliveryState),
+    /// The session is stopped.
+    Stopped,
+    /// The session is closed.
+    Closed,
+}
+
 impl Db {
     /// Accepts a delivery. With [`super::Durability::Full`] it survives a loss of power from here on.
     ///
     /// # Errors
     /// [`DbError::NoSession`], [`DbError::DiskFull`], the body's file or the database can't be written.
     pub fn insert_delivery(&self, new: &NewDelivery) -> Result<Inserted, DbError> {
-        todo!("{new:?}")
+        let file = self.session_dir(new.session).delivery_body(new.id);
+        let large = new.body.len() > MAX_INLINE_BODY;
+        let hash = Sha256::digest(&new.body);
+        let mut written = false;
+        let inserted = self.write("accept a delivery", |tx| {
+            if let Some(known) = known(tx, new, &hash)? {
+                return Ok(known);
+            }
+            if large {
+                // Under the write lock, so that two deliveries with one id can't overwrite each other's body.
+                write_body(&file, &new.body)?;
+                written = true;
+            }
+            let seq = insert(tx, new, &hash, large)?;
+            changes::append(tx, new.session, &["delivery"])?;
+            Ok(Inserted::New { seq })
+        });
+        if inserted.is_err() && written {
+            // Nothing refers to it. Should it stay, it is only space.
+            let _ = std::fs::remove_file(&file);
+        }
+        inserted
     }
 
     /// The session's deliveries that aren't final, in the order they came.
@@ -131,7 +180,21 @@ impl Db {
     /// # Errors
     /// The database can't be read.
     pub fn pending_deliveries(&self, session: SessionId) -> Result<Vec<Pending>, DbError> {
-        todo!("{session}")
+        self.read("read deliveries", |conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT id, seq, mode, state FROM delivery INDEXED BY delivery_pending
+                 WHERE session = ?1 AND state IN ('accepted', 'written', 'queued', 'started') ORDER BY seq",
+            )?;
+            let found = statement.query_map([Id(session)], |row| {
+                Ok(Pending {
+                    id: row.get::<_, Id<_>>(0)?.0,
+                    seq: row.get::<_, Count>(1)?.0,
+                    mode: row.get::<_, Word<_>>(2)?.0,
+                    state: row.get::<_, Word<_>>(3)?.0,
+                })
+            })?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
     }
 
     /// What a delivery says.
@@ -139,7 +202,23 @@ impl Db {
     /// # Errors
     /// [`DbError::NoDelivery`], [`DbError::BodyLost`], or it can't be read.
     pub fn delivery_body(&self, id: DeliveryId) -> Result<Vec<u8>, DbError> {
-        todo!("{id}")
+        let found = self.read("read a delivery", |conn| {
+            let mut statement =
+                conn.prepare_cached("SELECT session, place, body FROM delivery WHERE id = ?1")?;
+            let found = statement.query_row([Id(id)], |row| {
+                let (session, place): (Id<SessionId>, Word<Body>) = (row.get(0)?, row.get(1)?);
+                Ok((session.0, place.0, row.get::<_, Option<Vec<u8>>>(2)?))
+            });
+            Ok(found.optional()?)
+        })?;
+        match found.ok_or(DbError::NoDelivery { id })? {
+            (_, Body::Inline, body) => Ok(body.unwrap_or_default()),
+            (_, Body::Lost, _) => Err(DbError::BodyLost { id }),
+            (session, Body::File, _) => {
+                let path = self.session_dir(session).delivery_body(id);
+                std::fs::read(&path).map_err(|source| DbError::Body { operation: "read", path, source })
+            }
+        }
     }
 
     /// A delivery's row.
@@ -147,7 +226,10 @@ impl Db {
     /// # Errors
     /// The database can't be read.
     pub fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryRow>, DbError> {
-        todo!("{id}")
+        self.read("read a delivery", |conn| {
+            let sql = format!("SELECT {} FROM delivery WHERE id = ?1", DeliveryRow::COLUMNS);
+            Ok(conn.prepare_cached(&sql)?.query_row([Id(id)], DeliveryRow::read).optional()?)
+        })
     }
 
     /// All deliveries of a session, in the order they came.
@@ -155,14 +237,155 @@ impl Db {
     /// # Errors
     /// The database can't be read.
     pub fn deliveries(&self, session: SessionId) -> Result<Vec<DeliveryRow>, DbError> {
-        todo!("{session}")
+        self.read("read deliveries", |conn| {
+            let sql =
+                format!("SELECT {} FROM delivery WHERE session = ?1 ORDER BY seq", DeliveryRow::COLUMNS);
+            let mut statement = conn.prepare_cached(&sql)?;
+            Ok(statement.query_map([Id(session)], DeliveryRow::read)?.collect::<Result<_, _>>()?)
+        })
     }
 
-    /// Takes a delivery back that was never written to a child; false when it is too late.
+    /// For a controller that is about to write a delivery to a child: from here on it can't be taken back. The record
+    /// is read in the same transaction, so that what is decided from it is not outdated. Claiming again is harmless.
+    ///
+    /// # Errors
+    /// [`DbError::NoDelivery`], or the database can't be written.
+    pub fn claim_delivery(&self, id: DeliveryId) -> Result<Claim, DbError> {
+        self.write("claim a delivery", |tx| {
+            let mut statement = tx.prepare_cached("SELECT session, state FROM delivery WHERE id = ?1")?;
+            let found = statement.query_row([Id(id)], |row| {
+                let (session, state): (Id<SessionId>, Word<DeliveryState>) = (row.get(0)?, row.get(1)?);
+                Ok((session.0, state.0))
+            });
+            let (session, state) = found.optional()?.ok_or(DbError::NoDelivery { id })?;
+            let row = sessions::row_of(tx, session)?.ok_or(DbError::NoSession { id: session })?;
+            if state.is_final() {
+                return Ok(Claim::Final(state));
+            }
+            if row.record.closed {
+                return Ok(Claim::Closed);
+            }
+            if row.record.stopped {
+                return Ok(Claim::Stopped);
+            }
+            tx.execute("UPDATE delivery SET claimed = 1 WHERE id = ?1 AND claimed = 0", [Id(id)])?;
+            Ok(Claim::Yes { record: row.record, revision: row.revision })
+        })
+    }
+
+    /// Takes a delivery back that no controller has claimed; false when it is too late, or there is none.
     ///
     /// # Errors
     /// The database can't be written.
     pub fn cancel_delivery(&self, id: DeliveryId) -> Result<bool, DbError> {
-        todo!("{id}")
+        self.write("cancel a delivery", |tx| {
+            let mut statement = tx.prepare_cached(
+                "UPDATE delivery SET state = ?2 WHERE id = ?1 AND state = ?3 AND claimed = 0 AND fold_no IS NULL
+                 RETURNING session",
+            )?;
+            let session = statement
+                .query_row(
+                    params![Id(id), Word(DeliveryState::Cancelled), Word(DeliveryState::Accepted)],
+                    |row| Ok(row.get::<_, Id<SessionId>>(0)?.0),
+                )
+                .optional()?;
+            if let Some(session) = session {
+                changes::append(tx, session, &["delivery"])?;
+            }
+            Ok(session.is_some())
+        })
     }
+
+    fn session_dir(&self, id: SessionId) -> SessionDir {
+        let home = self.path.parent().unwrap_or(&self.path);
+        SessionDir { id, path: home.join("sessions").join(id.to_string()) }
+    }
+}
+
+impl DeliveryRow {
+    const COLUMNS: &'static str = "seq, id, session, place, body_len, mode, idempotency_key, created_at, state, \
+        generation, turn, written_at, answer_start, answer_end";
+
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get::<_, Id<_>>("id")?.0,
+            session: row.get::<_, Id<_>>("session")?.0,
+            seq: row.get::<_, Count>("seq")?.0,
+            body: row.get::<_, Word<_>>("place")?.0,
+            body_len: row.get::<_, Count>("body_len")?.0,
+            mode: row.get::<_, Word<_>>("mode")?.0,
+            idempotency_key: row.get("idempotency_key")?,
+            created_at: Millis(row.get("created_at")?),
+            state: row.get::<_, Word<_>>("state")?.0,
+            generation: row.get("generation")?,
+            turn: row.get("turn")?,
+            written_at: row.get::<_, Option<i64>>("written_at")?.map(Millis),
+            answer: range(row, "answer_start", "answer_end")?,
+        })
+    }
+}
+
+/// What can be said about a delivery without adding it.
+fn known(tx: &Transaction<'_>, new: &NewDelivery, hash: &[u8]) -> Result<Option<Inserted>, Failure> {
+    let same = tx
+        .prepare_cached(
+            "SELECT id, session, body_hash FROM delivery WHERE session = ?1 AND idempotency_key = ?2
+             UNION ALL SELECT id, session, body_hash FROM delivery WHERE id = ?3",
+        )?
+        .query_row(params![Id(new.session), new.idempotency_key, Id(new.id)], |row| {
+            let (id, session): (Id<DeliveryId>, Id<SessionId>) = (row.get(0)?, row.get(1)?);
+            Ok((id.0, session.0, row.get::<_, Option<Vec<u8>>>(2)?))
+        })
+        .optional()?;
+    if let Some((id, session, body)) = same {
+        let equal = session == new.session && body.as_deref() == Some(hash);
+        return Ok(Some(if equal { Inserted::Same { id } } else { Inserted::ConflictingBody { id } }));
+    }
+    let row = sessions::row_of(tx, new.session)?.ok_or(DbError::NoSession { id: new.session })?;
+    Ok(match row.record {
+        record if record.closed => Some(Inserted::Closed),
+        record if record.stopped => Some(Inserted::Stopped),
+        _ => None,
+    })
+}
+
+fn insert(tx: &Transaction<'_>, new: &NewDelivery, hash: &[u8], large: bool) -> Result<u64, Failure> {
+    let place = if large { Body::File } else { Body::Inline };
+    tx.prepare_cached(
+        "INSERT INTO delivery (id, session, place, body, body_len, body_hash, mode, idempotency_key, created_at, state)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?
+    .execute(params![
+        Id(new.id),
+        Id(new.session),
+        Word(place),
+        (!large).then_some(&new.body),
+        Count(new.body.len() as u64),
+        hash,
+        Word(new.mode),
+        new.idempotency_key,
+        new.created_at.0,
+        Word(DeliveryState::Accepted),
+    ])?;
+    Ok(u64::try_from(tx.last_insert_rowid()).unwrap_or(0))
+}
+
+/// Durable when it returns, the folder it may have made included.
+fn write_body(file: &Path, body: &[u8]) -> Result<(), Failure> {
+    let Some(dir) = file.parent() else { return Ok(()) };
+    let write = || {
+        if !dir.exists() {
+            durable::create_dir_private(dir)?;
+            dir.parent().map_or(Ok(()), durable::sync_dir)?;
+        }
+        durable::replace_file(file, body)
+    };
+    write().map_err(|error: PathError| {
+        let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        let path = file.to_owned();
+        Failure::Db(match full {
+            true => DbError::DiskFull { path, source: error.into() },
+            false => DbError::Body { operation: "write", path, source: error.into() },
+        })
+    })
 }

@@ -1,8 +1,12 @@
 //! What can go wrong with the database, and what to do about it.
 
+use super::columns::UnknownValue;
+use super::schema;
 use ostler_core::ids::{DeliveryId, SessionId};
+use ostler_os::durable;
+use rusqlite::ErrorCode;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What can go wrong with the database.
 #[derive(Debug, thiserror::Error)]
@@ -47,15 +51,30 @@ pub enum DbError {
     DiskFull {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// What SQLite or the system said.
         #[source]
-        source: rusqlite::Error,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// It can be read but not written.
     #[error("cannot write to {}; make it and its folder writable for you", path.display())]
     ReadOnly {
         /// The file.
         path: PathBuf,
+    },
+    /// The file can't be created or opened.
+    #[error("cannot open {}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A session with this id is there already.
+    #[error("session {id} exists already")]
+    SessionExists {
+        /// Which.
+        id: SessionId,
     },
     /// There is no such session.
     #[error("there is no session {id}")]
@@ -87,12 +106,12 @@ pub enum DbError {
         id: DeliveryId,
     },
     /// A column holds what this version can't read.
-    #[error("{table}.{column} holds {value:?}, which this ostler does not know")]
+    #[error("{} holds {value:?} for {what}, which this ostler does not know; upgrade ostler", path.display())]
     Value {
-        /// The table.
-        table: &'static str,
-        /// The column.
-        column: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What it should be.
+        what: &'static str,
         /// What stands there.
         value: String,
     },
@@ -107,4 +126,89 @@ pub enum DbError {
         #[source]
         source: rusqlite::Error,
     },
+}
+
+impl DbError {
+    /// Trouble with the file itself, before SQLite is asked.
+    pub(super) fn of_file(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Self::DiskFull { path, source: source.into() }
+            }
+            _ => Self::Open { path, source },
+        }
+    }
+}
+
+/// An error inside a transaction, before it is known in which database and what was tried.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Sql(rusqlite::Error),
+    Newer {
+        found: i64,
+        lowest_reader: i64,
+    },
+    ReadOnly,
+    /// Complete already.
+    Db(DbError),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<DbError> for Failure {
+    fn from(error: DbError) -> Self {
+        Self::Db(error)
+    }
+}
+
+impl Failure {
+    /// The error for people. `operation` completes "cannot … in ostler.db".
+    pub(super) fn explain(self, operation: &'static str, path: &Path) -> DbError {
+        let path = path.to_owned();
+        match self {
+            Self::Db(error) => error,
+            Self::ReadOnly => DbError::ReadOnly { path },
+            Self::Newer { found, lowest_reader } => {
+                DbError::Newer { path, found, lowest_reader, ours: schema::OURS }
+            }
+            Self::Sql(source) => explain_sql(source, operation, path),
+        }
+    }
+}
+
+fn explain_sql(source: rusqlite::Error, operation: &'static str, path: PathBuf) -> DbError {
+    if let rusqlite::Error::FromSqlConversionFailure(_, _, cause) = &source
+        && let Some(UnknownValue { what, value }) = cause.downcast_ref()
+    {
+        return DbError::Value { path, what, value: value.clone() };
+    }
+    match source.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            DbError::Busy { path, waited_ms: super::PATIENCE.as_millis() as u64 }
+        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => DbError::Corrupt { path, source },
+        Some(ErrorCode::ReadOnly) => DbError::ReadOnly { path },
+        Some(ErrorCode::DiskFull) => DbError::DiskFull { path, source: source.into() },
+        // For some files SQLite says only that writing failed (the shared memory beside the log is one).
+        Some(ErrorCode::SystemIoFailure) if disk_is_full(&path) => {
+            DbError::DiskFull { path, source: source.into() }
+        }
+        _ => DbError::Sql { operation, path, source },
+    }
+}
+
+/// Less is free than SQLite needs to grow any of its files.
+fn disk_is_full(path: &Path) -> bool {
+    const LITTLE: u64 = 64 << 10;
+    path.parent().is_some_and(|dir| durable::free_space(dir).is_ok_and(|free| free < LITTLE))
+}
+
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }

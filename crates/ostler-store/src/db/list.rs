@@ -1,7 +1,9 @@
 //! Listing sessions, page by page, newest first.
 
+use super::columns::Id;
 use super::{Db, DbError, SessionRow};
 use ostler_core::ids::{Millis, SessionId};
+use rusqlite::named_params;
 
 /// Which sessions to list; every condition that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +49,66 @@ impl Db {
         after: Option<PageKey>,
         limit: u32,
     ) -> Result<SessionPage, DbError> {
-        todo!("{filter:?} {after:?} {limit}")
+        self.read("list sessions", |conn| {
+            let mut statement = conn.prepare_cached(&filter.sql(after.is_some()))?;
+            let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+            let rows = statement.query_map(
+                named_params! {
+                    ":state": filter.state,
+                    ":label": filter.label,
+                    ":cwd": filter.cwd,
+                    ":stopped": filter.stopped,
+                    ":closed": filter.closed,
+                    ":time": after.map(|key| key.created_at.0),
+                    ":id": after.map(|key| Id(key.id)),
+                    // One more shows whether there is a next page.
+                    ":limit": i64::from(limit) + 1,
+                },
+                SessionRow::read,
+            )?;
+            let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
+            let more = rows.len() > wanted;
+            rows.truncate(wanted);
+            let last = rows.last().map(|row| PageKey { created_at: row.created_at, id: row.id });
+            Ok(SessionPage { rows, next: last.filter(|_| more) })
+        })
+    }
+}
+
+impl ListFilter {
+    /// The query. SQLite has no statistics to choose an index by, so it is told: the condition that usually leaves the
+    /// fewest rows. Every index gives rows in the order of the listing, so a page costs what it shows.
+    fn sql(&self, after: bool) -> String {
+        let open = self.closed == Some(false);
+        let index = match (&self.label, &self.cwd, &self.state) {
+            (Some(_), _, _) => "session_by_label",
+            (None, Some(_), _) => "session_by_cwd",
+            (None, None, Some(_)) if open => "session_open_by_state",
+            _ if open => "session_open_by_time",
+            _ => "session_by_time",
+        };
+        let closed = match self.closed {
+            // Spelled as in the partial indexes, or they can't be used.
+            Some(false) => "closed = 0 AND :closed IS NOT NULL",
+            Some(true) => "closed = :closed",
+            None => ":closed IS NULL",
+        };
+        let equal = |column: &str, set: bool| match set {
+            true => format!("{column} = :{column}"),
+            false => format!(":{column} IS NULL"),
+        };
+        let after = match after {
+            true => "(created_at, id) < (:time, :id)",
+            false => ":time IS NULL AND :id IS NULL",
+        };
+        format!(
+            "SELECT {} FROM session INDEXED BY {index} WHERE {closed} AND {} AND {} AND {} AND {} AND {after}
+             ORDER BY created_at DESC, id DESC LIMIT :limit",
+            SessionRow::COLUMNS,
+            equal("label", self.label.is_some()),
+            equal("cwd", self.cwd.is_some()),
+            equal("state", self.state.is_some()),
+            equal("stopped", self.stopped.is_some()),
+        )
     }
 }
