@@ -22,7 +22,6 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("pypi", ".org"),
     ("pythonhosted", ".org"),
     ("deb.debian", ".org"),
-    ("docs", ".rs/"),
     ("issues ", "show"),
 ];
 
