@@ -42,9 +42,15 @@ fn is_declared(file: &File, files: &[File]) -> bool {
 /// Whether a file has `path = "…"` for the other one: each platform's form of a module, of which one is compiled.
 fn names_path(file: &File, path: &str) -> bool {
     let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let named =
+        |text: &str| path.strip_prefix(folder).is_some_and(|rest| rest.strip_prefix('/') == Some(text));
+    let lines: Vec<usize> =
+        file.lexed.strings.iter().filter(|(_, t)| named(t)).map(|(line, _)| *line).collect();
+    if lines.is_empty() {
+        return false;
+    }
     let code = tokens(&file.lexed.code);
-    let lines: Vec<usize> = find(&code, &["path", "="]).into_iter().map(|i| code[i].line).collect();
-    file.lexed.strings.iter().any(|(line, text)| lines.contains(line) && format!("{folder}/{text}") == path)
+    find(&code, &["path", "="]).into_iter().any(|i| lines.contains(&code[i].line))
 }
 
 #[test]
