@@ -66,6 +66,15 @@ impl Answer {
         }
     }
 
+    /// Whether its client can't read it to the end: whether it counts what it read differs from version to version.
+    pub(super) fn is_broken(&self) -> bool {
+        self.parts.iter().any(|part| match part {
+            Part::Cut | Part::Garble(_) => true,
+            Part::Event { name, .. } => name == "error",
+            _ => false,
+        })
+    }
+
     /// The usage object; `output` differs between the start of a stream and its end.
     pub(super) fn usage(&self, output: u64) -> Value {
         let t = &self.tokens;

@@ -8,10 +8,10 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue as
 use axum::http::{HeaderMap, Response};
 
 use super::answer::{Answer, short_hash};
-use super::request::Request;
+use super::request::{Request, is_compaction};
 use super::{Shared, problem, stream, whole};
 use crate::cache::blocks::Blocks;
-use crate::price::{self, Price, bill::Charge, bill::Lane};
+use crate::price::{self, PriceList, bill::Charge, bill::Lane};
 use crate::script::fill::Values;
 use crate::script::pick::{self, Asked};
 use crate::script::{HeaderValue, Reply, Script, Step};
@@ -73,7 +73,7 @@ async fn speak(
     script: &Script,
     request: &Request,
     picked: &Picked,
-    price: Price,
+    price: PriceList,
     seq: u64,
 ) -> Response<Body> {
     let blocks = Blocks::of(&request.body, &request.model);
@@ -142,6 +142,12 @@ fn pick(shared: &Shared, script: &Script, request: &Request) -> Result<Picked, S
 /// What side requests and notices get that no rule asks for: something short that spends nothing of the script.
 fn generic(asked: &Asked<'_>, session: &str) -> Option<Picked> {
     let text = match asked.lane {
+        // The CLI takes a summary only with these tags, and asks again without.
+        Lane::Side if is_compaction(asked.text) => {
+            "<analysis>\nNothing to weigh.\n</analysis>\n\n<summary>\nA conversation with the lab.\n</summary>"
+        }
+        // What the permission classifier of older CLIs reads as "may run".
+        Lane::Side if asked.system.contains("You are a security monitor") => "<block>no</block>",
         Lane::Side => "Done.",
         _ if asked.notice => "Noted.",
         _ => return None,

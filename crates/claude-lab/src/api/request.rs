@@ -46,7 +46,14 @@ impl Request {
         let system = texts(body.get("system")).join("\n");
         let turn = Turn::read(messages);
         let agent_id = header("x-claude-code-agent-id").unwrap_or_default();
-        let lane = lane(&body, &system, &turn, &agent_id);
+        let from_cli = header("user-agent").is_some_and(|agent| agent.starts_with("claude-cli/"));
+        let lane = if from_cli && is_side(&body, &turn) {
+            Lane::Side
+        } else if !agent_id.is_empty() || system.contains("cc_is_subagent=true") {
+            Lane::Sub
+        } else {
+            Lane::Main
+        };
         Ok(Request {
             model,
             stream: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
@@ -66,16 +73,16 @@ fn session_of_metadata(body: &Value) -> Option<String> {
     Some(user.get("session_id")?.as_str()?.to_owned())
 }
 
-fn lane(body: &Value, system: &str, turn: &Turn, agent_id: &str) -> Lane {
+/// Claude Code's requests that are nobody's turn. Measured on 2.1.200 and 2.1.332: titles and classifiers have neither
+/// tools nor `context_management`; a turn has the latter even under `--tools ""`.
+fn is_side(body: &Value, turn: &Turn) -> bool {
     let no_tools = body.get("tools").and_then(Value::as_array).is_none_or(Vec::is_empty);
-    let compacts = turn.text.contains("Your task is to create a detailed summary");
-    if no_tools || compacts {
-        Lane::Side
-    } else if !agent_id.is_empty() || system.contains("cc_is_subagent=true") {
-        Lane::Sub
-    } else {
-        Lane::Main
-    }
+    is_compaction(&turn.text) || (no_tools && body.get("context_management").is_none())
+}
+
+/// The CLI asks for a summary of the conversation, with all its tools and streaming like a turn.
+pub(super) fn is_compaction(text: &str) -> bool {
+    text.contains("Your task is to create a detailed summary")
 }
 
 impl Turn {
@@ -110,17 +117,19 @@ impl Turn {
         let contents: Vec<Option<&Value>> = group.iter().map(|message| message.get("content")).collect();
         let blocks = || contents.iter().flat_map(|content| texts(*content));
         let results = contents.iter().flat_map(|content| items(*content)).filter(|block| kind(block) == "tool_result");
-        let last_result = results.last();
-        if let Some(result) = last_result {
-            self.result = texts(result.get("content")).join("\n");
+        if let Some(result) = results.last() {
+            self.result = without_reminders(&texts(result.get("content")).join("\n"));
         }
-        let prompt = blocks().rfind(|text| !is_reminder(text) && !text.starts_with("[Request interrupted by user"));
+        let prompt = blocks().rfind(|text| !is_reminder(text) && !is_interruption(text) && !is_resume(text));
         if let Some(text) = prompt {
             self.notice = text.starts_with("<task-notification>");
             self.open(text);
-        } else if last_result.is_none() && blocks().next().is_some() {
+        } else if blocks().any(|text| is_resume(&text)) {
+            // The answer so far was only a part: the same place is asked for again.
+            self.round = self.round.saturating_sub(1);
+        } else if let Some(text) = blocks().find(|text| text.contains("[SYSTEM NOTIFICATION")) {
             self.notice = true;
-            self.open(blocks().collect::<Vec<_>>().join("\n"));
+            self.open(text);
         }
     }
 
@@ -134,8 +143,30 @@ impl Turn {
     }
 }
 
+fn is_interruption(text: &str) -> bool {
+    text.starts_with("[Request interrupted by user")
+}
+
+/// What the CLI says when an answer broke off in its stream or hit the token limit; newer ones inside a reminder.
+fn is_resume(text: &str) -> bool {
+    let text = text.trim_start().trim_start_matches("<system-reminder>").trim_start();
+    text.starts_with("Your response above was cut off mid-stream") || text.starts_with("Output token limit hit.")
+}
+
 fn is_reminder(text: &str) -> bool {
     text.trim_start().starts_with("<system-reminder>") || text.trim().is_empty()
+}
+
+/// A tool result without what the CLI hung on to it.
+fn without_reminders(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("<system-reminder>") {
+        kept.push_str(before);
+        rest = after.split_once("</system-reminder>").map_or("", |(_, after)| after);
+    }
+    kept.push_str(rest);
+    kept.trim_end().to_owned()
 }
 
 fn items(content: Option<&Value>) -> &[Value] {

@@ -72,7 +72,9 @@ impl Writer {
         let delta = json!({"stop_reason": answer.stop_reason, "stop_sequence": null});
         let usage = answer.usage(answer.tokens.output);
         // Counted before it is sent: who has read the end of the answer finds it on the bill.
-        self.shared.charges.complete(seq, answer.tokens.output);
+        if !answer.is_broken() {
+            self.shared.charges.complete(seq, answer.tokens.output);
+        }
         self.event("message_delta", &json!({"type": "message_delta", "delta": delta, "usage": usage})).await?;
         self.event("message_stop", &json!({"type": "message_stop"})).await
     }

@@ -87,6 +87,9 @@ impl Row {
     }
 
     fn add(&mut self, role: &str, block: &Value) {
+        if is_billing_header(block) {
+            return;
+        }
         let mut text = String::new();
         canonical(block, &mut text);
         let mut hash = Sha256::new();
@@ -110,6 +113,14 @@ impl Row {
         };
         self.blocks.marks.push(Mark { blocks: self.blocks.prefixes.len(), ttl });
     }
+}
+
+/// Claude Code puts a block of its own in front of the system prompt whose end changes with the first message. It is
+/// addressed to the API, not to the model: prefixes behind it are shared all the same (many public threads on proxies
+/// that took it for prompt text and lost every cache hit).
+fn is_billing_header(block: &Value) -> bool {
+    let text = block.get("text").and_then(Value::as_str);
+    text.is_some_and(|text| text.starts_with("x-anthropic-billing-header:"))
 }
 
 /// The lab's tokenizer: a token for every four bytes begun of a block's canonical text. It is fixed, so that the same

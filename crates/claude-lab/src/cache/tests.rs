@@ -106,3 +106,15 @@ fn a_mark_on_the_whole_request_covers_all_of_it() {
     assert_eq!(first.input, 0);
     assert_eq!(charge(&mut cache, &body, 0).cache_read, first.cache_write_5m);
 }
+
+#[test]
+fn the_billing_header_is_no_part_of_the_prompt() {
+    let mut cache = Cache::default();
+    let body = |header: &str, rest: &str| {
+        json!({"system": [text(&format!("x-anthropic-billing-header: {header}"), None), text(rest, Some("5m"))]})
+    };
+    let first = charge(&mut cache, &body("cc_version=2.1.332.551;", "be brief"), 0);
+    let second = charge(&mut cache, &body("cc_version=2.1.332.9a2;", "be brief"), 0);
+    assert_eq!((second.cache_read, second.cache_write_5m), (first.cache_write_5m, 0));
+    assert_eq!(charge(&mut cache, &body("cc_version=2.1.332.9a2;", "be long"), 0).cache_read, 0);
+}

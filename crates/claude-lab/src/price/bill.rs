@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
-use super::Price;
+use super::PriceList;
 
 /// Who asked: the conversation itself, one of its subagents, or a side request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,6 +32,13 @@ pub struct Tokens {
     pub cache_write_5m: u64,
     /// Input written to the cache for one hour.
     pub cache_write_1h: u64,
+}
+
+impl Tokens {
+    /// All input, whatever the cache did with it.
+    pub fn whole_input(&self) -> u64 {
+        self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h
+    }
 }
 
 /// What one request cost.
@@ -160,12 +167,12 @@ const MAX_CHARGES: usize = 200_000;
 
 /// The charges of a running lab.
 #[derive(Debug, Default)]
-pub(crate) struct Charges(Mutex<VecDeque<(Charge, Price)>>);
+pub(crate) struct Charges(Mutex<VecDeque<(Charge, PriceList)>>);
 
 impl Charges {
     /// Begins a charge when the first byte of an answer goes out.
-    pub(crate) fn begin(&self, mut charge: Charge, price: Price) {
-        charge.usd = price.of(&charge.tokens);
+    pub(crate) fn begin(&self, mut charge: Charge, price: PriceList) {
+        charge.usd = price.usd(&charge.tokens);
         let mut charges = self.lock();
         if charges.len() == MAX_CHARGES {
             charges.pop_front();
@@ -178,7 +185,7 @@ impl Charges {
         let mut charges = self.lock();
         if let Some((charge, price)) = charges.iter_mut().rev().find(|(charge, _)| charge.seq == seq) {
             charge.tokens.output = output;
-            charge.usd = price.of(&charge.tokens);
+            charge.usd = price.usd(&charge.tokens);
             charge.complete = true;
         }
     }
@@ -187,7 +194,7 @@ impl Charges {
         Bill::of(self.lock().iter().map(|(charge, _)| charge.clone()).collect())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(Charge, Price)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(Charge, PriceList)>> {
         // A panic while the lock was held left whole charges behind.
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
