@@ -17,8 +17,7 @@ pub(crate) use pieces::{Piece, pieces};
 pub(crate) use scalar::Scalar;
 
 use crate::known::Shape;
-use object::KeySeed;
-use scalar::{surrogates_replaced, tolerant_string};
+use scalar::tolerant_string;
 use serde::de::{
     self, Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
@@ -76,9 +75,7 @@ fn skip_seq<'de, A: SeqAccess<'de>>(seq: &mut A) -> Result<(), A::Error> {
 }
 
 fn skip_map<'de, A: MapAccess<'de>>(map: &mut A) -> Result<(), A::Error> {
-    while map.next_key_seed(KeySeed)?.is_some() {
-        map.next_value::<IgnoredAny>()?;
-    }
+    while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
     Ok(())
 }
 

@@ -3,7 +3,10 @@
 mod it {
     mod build;
     mod control;
+    mod corpus;
+    mod drift;
     mod framing;
+    mod invariants;
     mod legacy;
     mod odd;
     mod property;

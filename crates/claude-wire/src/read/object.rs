@@ -1,8 +1,9 @@
 //! Objects: read key by key, the last of two equal keys counts, unknown keys are skipped.
 
-use super::{Mode, Read, Seed, otherwise_none, skip_seq, structure, surrogates_replaced};
+use super::{Mode, Read, Seed, otherwise_none, skip_seq, structure, tolerant_string};
 use crate::known::Shape;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -23,8 +24,8 @@ impl<'de, T: Object<'de>> Visitor<'de> for ObjectVisitor<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut object = T::default();
-        while let Some(key) = map.next_key_seed(KeySeed)? {
-            object.field(key.as_str(), &mut map, self.0)?;
+        while let Some(key) = map.next_key_seed(KeySeed(self.0))? {
+            object.field(&key.0, &mut map, self.0)?;
         }
         Ok(Some(object))
     }
@@ -57,31 +58,30 @@ impl<'de, T: Read<'de> + Default> Visitor<'de> for EntriesVisitor<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut entries = Vec::new();
-        while let Some(key) = map.next_key_seed(KeySeed)? {
+        while let Some(key) = map.next_key_seed(KeySeed(self.0))? {
             let value = map.next_value_seed(Seed::<T>::new(self.0))?;
-            entries.push((surrogates_replaced(&key.0), value.unwrap_or_default()));
+            entries.push((key.0.into_owned(), value.unwrap_or_default()));
         }
         Ok(Some(Entries(entries)))
     }
 }
 
-/// A key of an object. Taken as bytes: then even one with a lone surrogate is readable, and nothing is copied.
-pub(crate) struct Key<'de>(Cow<'de, [u8]>);
+/// A key of an object, borrowed from the line where it has no escapes.
+pub(super) struct Key<'de>(Cow<'de, str>);
 
-impl Key<'_> {
-    /// Its text; empty for one that isn't UTF-8, which no view can want.
-    pub(crate) fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
-}
-
-pub(crate) struct KeySeed;
+pub(super) struct KeySeed(pub(super) Mode);
 
 impl<'de> DeserializeSeed<'de> for KeySeed {
     type Value = Key<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Key<'de>, D::Error> {
-        from.deserialize_bytes(self)
+        match self.0 {
+            Mode::Strict => from.deserialize_str(self),
+            Mode::Tolerant => {
+                let text = <&RawValue>::deserialize(from)?.get();
+                Ok(Key(tolerant_string(text).map_err(de::Error::custom)?.into()))
+            }
+        }
     }
 }
 
@@ -92,12 +92,12 @@ impl<'de> Visitor<'de> for KeySeed {
         f.write_str("a key")
     }
 
-    fn visit_bytes<E>(self, v: &[u8]) -> Result<Key<'de>, E> {
-        Ok(Key(Cow::Owned(v.to_owned())))
+    fn visit_str<E>(self, key: &str) -> Result<Key<'de>, E> {
+        Ok(Key(Cow::Owned(key.to_owned())))
     }
 
-    fn visit_borrowed_bytes<E>(self, v: &'de [u8]) -> Result<Key<'de>, E> {
-        Ok(Key(Cow::Borrowed(v)))
+    fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Key<'de>, E> {
+        Ok(Key(Cow::Borrowed(key)))
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) fn tolerant_string(token: &str) -> serde_json::Result<String> {
 
 /// serde_json gives the bytes of a string that holds a lone surrogate as three bytes that begin with ED; std finds
 /// three faults in them.
-pub(super) fn surrogates_replaced(bytes: &[u8]) -> String {
+fn surrogates_replaced(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());

@@ -53,10 +53,17 @@ fn lone_surrogate_everywhere_a_view_reads() {
 
 #[test]
 fn lone_surrogate_where_no_view_reads_is_no_reason_for_a_second_try() {
-    let line = r#"{"type":"keep_alive","x":"\ud800","\ud800":1}"#;
+    let line = r#"{"type":"keep_alive","x":"\ud800","y":{"\ud800":1}}"#;
     let frame = Frame::parse(line.as_bytes());
     assert!(matches!(frame.message(), Message::KeepAlive));
     assert!(!frame.tolerant());
+}
+
+#[test]
+fn lone_surrogate_in_a_key() {
+    let line = r#"{"\ud800":1,"type":"result","usage":{"\udfff":[],"input_tokens":4}}"#;
+    let Message::Result(view) = parse(line) else { panic!("not a result") };
+    assert_eq!(view.usage.expect("is there").input, 4);
 }
 
 #[test]
