@@ -32,7 +32,7 @@ enum Place {
 
 impl Follower {
     pub(super) fn new(dir: SessionDir, cursor: Cursor, max_line: usize) -> Result<Self, JournalError> {
-        let mut scratch = vec![0; CHUNK];
+        let scratch = vec![0; CHUNK];
         let known = dir.generations().map_err(|e| JournalError::io("list", &dir.gen_root(), e))?;
         let named = match cursor.generation {
             0 => GenerationNo::try_from(cursor.out).map_err(|_| CursorError::NoGeneration { cursor })?,
@@ -41,16 +41,36 @@ impl Follower {
         if named != 0 && !known.contains(&named) {
             return Err(CursorError::NoGeneration { cursor }.into());
         }
-        let (place, outside) = if cursor.generation == 0 {
-            inside::check(&dir.generation(0).ctl(), cursor.ctl, cursor)?;
-            let place = Place::Outside { behind: named, next: None };
-            (place, Outside::at(&dir, cursor.ctl, max_line))
-        } else {
-            let inside = Box::new(Inside::at(dir.generation(named), cursor, max_line)?);
-            let place = Place::Inside { inside, closed: false };
-            (place, Outside::before(&dir, named, max_line, &mut scratch)?)
+        let mut follower = Self {
+            outside: Outside::at(&dir, 0, max_line),
+            place: Place::Outside { behind: named, next: None },
+            dir,
+            max_line,
+            cursor,
+            known,
+            scratch,
         };
-        Ok(Self { dir, max_line, place, outside, cursor, known, scratch })
+        follower.go_to(cursor)?;
+        Ok(follower)
+    }
+
+    fn go_to(&mut self, cursor: Cursor) -> Result<(), JournalError> {
+        let no = cursor.generation;
+        if no == 0 {
+            inside::check(&self.dir.generation(0).ctl(), cursor.ctl, cursor)?;
+            self.outside = Outside::at(&self.dir, cursor.ctl, self.max_line);
+            return Ok(());
+        }
+        self.outside.skip_before(no, &mut self.scratch)?;
+        let closed = self.is_closed(no)?;
+        let inside = Box::new(Inside::at(self.dir.generation(no), cursor, self.max_line, closed)?);
+        self.place = Place::Inside { inside, closed };
+        Ok(())
+    }
+
+    /// True when nothing is appended to the files of generation `no` any more.
+    fn is_closed(&mut self, no: GenerationNo) -> Result<bool, JournalError> {
+        Ok(self.outside.closes(no, &mut self.scratch)? || self.generation_behind(no)?.is_some())
     }
 
     /// The next entry, or None when there is nothing more right now. After an error it can be called again.
@@ -84,8 +104,7 @@ impl Follower {
             return Ok(Step::Moved);
         }
         // What shows that it is over must be seen before its files are read for the last time.
-        let over = self.outside.closes(no, &mut self.scratch)? || self.generation_behind(no)?.is_some();
-        if !over {
+        if !self.is_closed(no)? {
             return Ok(Step::Nothing);
         }
         if let Place::Inside { inside, closed } = &mut self.place {
@@ -110,7 +129,7 @@ impl Follower {
             return Ok(if next.is_some() { Step::Moved } else { Step::Nothing });
         };
         let cursor = Cursor { generation: no, out: 0, ctl: 0 };
-        let inside = Box::new(Inside::at(self.dir.generation(no), cursor, self.max_line)?);
+        let inside = Box::new(Inside::at(self.dir.generation(no), cursor, self.max_line, false)?);
         self.place = Place::Inside { inside, closed: false };
         self.cursor = cursor;
         Ok(Step::Entry(Entry::Generation { no }))

@@ -3,7 +3,7 @@
 use super::rows::{CtlHead, CtlReader};
 use super::{Entry, JournalError};
 use crate::cursor::{Cursor, CursorError};
-use crate::lines::LineFile;
+use crate::lines::{CHUNK, LineFile};
 use crate::session_dir::GenDir;
 use claude_wire::{Split, Tail};
 use ostler_core::ctl::Event;
@@ -22,8 +22,8 @@ pub(super) struct Inside {
     /// `ctl` was read to its end after `out` was read last, so no row is missing that announced what `out` says.
     ctl_is_newer: bool,
     ending: Ending,
-    /// The rows before the first one that was read here were searched for a death.
-    searched_before: bool,
+    /// The rows that were there when reading began need not be searched for a death (any more).
+    searched: bool,
 }
 
 /// How much is known about the end of a generation.
@@ -38,16 +38,21 @@ enum Ending {
 }
 
 impl Inside {
-    /// Goes on behind `cursor`, which is checked.
-    pub(super) fn at(dir: GenDir, cursor: Cursor, max_line: usize) -> Result<Self, JournalError> {
+    /// Goes on behind `cursor`, which is checked. `closed`: it is known that nothing is appended any more.
+    pub(super) fn at(
+        dir: GenDir,
+        cursor: Cursor,
+        max_line: usize,
+        closed: bool,
+    ) -> Result<Self, JournalError> {
         let mut inside = Self {
             out: LineFile::at(dir.out(), cursor.out, max_line),
             ctl: CtlReader::at(dir.ctl(), cursor.ctl, max_line),
             dir,
             cursor,
             ctl_is_newer: false,
-            ending: Ending::Open,
-            searched_before: cursor.ctl == 0,
+            ending: if closed { Ending::Dead } else { Ending::Open },
+            searched: cursor.ctl == 0 && cursor.out == 0,
         };
         check(&inside.dir.ctl(), cursor.ctl, cursor)?;
         if let Err(error) = check(&inside.dir.out(), cursor.out, cursor) {
@@ -58,9 +63,10 @@ impl Inside {
 
     /// In the middle of a line is a place only at the very end of a finished generation: behind its tail.
     fn check_behind_tail(&mut self, error: JournalError) -> Result<(), JournalError> {
+        let end = self.cursor.out;
         let at_end = matches!(&error, JournalError::Cursor(CursorError::InsideLine { .. }))
-            && length(&self.dir.out())? == self.cursor.out;
-        if !at_end || !self.says_dead()? {
+            && length(&self.dir.out())? == end;
+        if !at_end || !(self.ending == Ending::Dead || self.says_dead(end)?) {
             return Err(error);
         }
         self.ending = Ending::TailGiven;
@@ -82,8 +88,14 @@ impl Inside {
             // No complete line is left, and the next row, if any, belongs behind more than there is.
             let tail = self.out.tail();
             match self.ending {
+                Ending::Open if row_off.is_some() => {
+                    // Its writer had seen that much, so it is there, and whole unless it is a dead child's last line.
+                    if !self.fill_out(scratch)? {
+                        self.note_death();
+                    }
+                }
                 Ending::Open => {
-                    if (tail.len == 0 && row_off.is_none()) || !self.says_dead()? {
+                    if tail.len == 0 || !self.says_dead(tail.start + tail.len)? {
                         return Ok(None);
                     }
                     self.note_death();
@@ -101,14 +113,18 @@ impl Inside {
     /// child can react to what it announces, so reading `ctl` after `out` never shows a reaction alone.
     fn read(&mut self, scratch: &mut [u8]) -> Result<(), JournalError> {
         if self.out.head().is_none() && self.ending != Ending::TailGiven {
-            self.out.fill(scratch).map_err(|e| JournalError::io("read", self.out.path(), e))?;
-            self.ctl_is_newer = false;
+            self.fill_out(scratch)?;
         }
         if self.ctl.head().is_none() && !self.ctl_is_newer {
             self.ctl.fill(scratch)?;
             self.ctl_is_newer = self.ctl.head().is_none() && self.out.head().is_some();
         }
         Ok(())
+    }
+
+    fn fill_out(&mut self, scratch: &mut [u8]) -> Result<bool, JournalError> {
+        self.ctl_is_newer = false;
+        self.out.fill(scratch).map_err(|e| JournalError::io("read", self.out.path(), e))
     }
 
     /// The child is known to be dead. What it wrote before that is read once more.
@@ -118,28 +134,26 @@ impl Inside {
         }
     }
 
-    /// True when the child is dead as far as this generation's own files say.
-    fn says_dead(&mut self) -> Result<bool, JournalError> {
+    /// True when this generation's own files say that the child is dead; `out_end`: where `out` ends, in an
+    /// unterminated line.
+    fn says_dead(&mut self, out_end: u64) -> Result<bool, JournalError> {
         let exit = self.dir.exit();
         if exit.try_exists().map_err(|e| JournalError::io("look at", &exit, e))? {
             return Ok(true);
         }
-        if self.searched_before {
+        if self.searched {
             return Ok(false);
         }
-        // A row that was given out to an earlier follower may have said it.
-        self.searched_before = true;
+        // Some row says it, maybe, that an earlier follower gave out. Rows to come are seen when they come.
+        self.searched = true;
         let mut rows = CtlReader::at(self.dir.ctl(), 0, super::MAX_LINE);
-        let mut scratch = vec![0; crate::lines::CHUNK];
+        let mut scratch = vec![0; CHUNK];
         loop {
             rows.fill(&mut scratch)?;
             match rows.take() {
-                Some(row) if row.end <= self.cursor.ctl => {
-                    if is_death(&row) {
-                        return Ok(true);
-                    }
-                }
-                _ => return Ok(false),
+                Some(row) if is_death(&row) || row.off() >= out_end => return Ok(true),
+                Some(_) => {}
+                None => return Ok(false),
             }
         }
     }

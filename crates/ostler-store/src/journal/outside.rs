@@ -17,18 +17,16 @@ impl Outside {
         Self { rows: CtlReader::at(dir.generation(0).ctl(), position, max_line) }
     }
 
-    /// Before the first row that belongs behind `generation` or a later one.
-    pub(super) fn before(
-        dir: &SessionDir,
+    /// Goes to the first row that belongs behind `generation` or a later one.
+    pub(super) fn skip_before(
+        &mut self,
         generation: GenerationNo,
-        max_line: usize,
         scratch: &mut [u8],
-    ) -> Result<Self, JournalError> {
-        let mut outside = Self::at(dir, 0, max_line);
-        while outside.belongs_behind(generation.saturating_sub(1), scratch)? {
-            outside.rows.take();
+    ) -> Result<(), JournalError> {
+        while self.belongs_behind(generation.saturating_sub(1), scratch)? {
+            self.rows.take();
         }
-        Ok(outside)
+        Ok(())
     }
 
     pub(super) fn path(&self) -> &std::path::Path {
