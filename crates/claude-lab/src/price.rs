@@ -105,8 +105,9 @@ mod tests {
 
     #[test]
     fn every_line_of_the_list_is_a_price_and_no_model_stands_twice() {
-        let lines =
-            include_str!("price/list.txt").lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+        let lines = include_str!("price/list.txt")
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.trim().is_empty());
         assert_eq!(lines.count(), rows().len());
         let mut names: Vec<_> = rows().iter().map(|(name, above, _)| (name, above)).collect();
         names.sort();

@@ -52,7 +52,8 @@ impl Script {
     /// The script that serves when nobody gave one: it greets, says something sensible to anything, thinks when the
     /// prompt asks it to think, and makes a Bash call of a prompt that begins with `run`.
     pub fn builtin() -> Script {
-        Script::parse(include_str!("script/builtin.lab")).expect("the built-in script parses; a test holds it")
+        Script::parse(include_str!("script/builtin.lab"))
+            .expect("the built-in script parses; a test holds it")
     }
 
     /// The text that was parsed.
@@ -173,14 +174,20 @@ pub(crate) struct Reply {
 pub(crate) enum Step {
     Say(String),
     Think(String),
-    Tool { name: String, input: Value },
+    Tool {
+        name: String,
+        input: Value,
+    },
     Pause(Hold),
     /// The connection breaks here.
     Cut,
     /// Bytes that are no event.
     Garble(String),
     /// An event as written.
-    Event { name: String, data: Value },
+    Event {
+        name: String,
+        data: Value,
+    },
 }
 
 /// How long something waits.

@@ -1,1 +1,12 @@
 //! The integration tests, in one binary.
+
+mod it {
+    mod answers;
+    mod bounds;
+    mod child;
+    mod faults;
+    mod http;
+    mod real_money;
+    mod real_turns;
+    mod state;
+}

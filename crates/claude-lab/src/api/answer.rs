@@ -51,12 +51,15 @@ impl Answer {
                 Step::Pause(hold) => Part::Pause(hold.clone()),
                 Step::Cut => Part::Cut,
                 Step::Garble(text) => Part::Garble(values.fill(text)),
-                Step::Event { name, data } => Part::Event { name: name.clone(), data: values.fill_json(data) },
+                Step::Event { name, data } => {
+                    Part::Event { name: name.clone(), data: values.fill_json(data) }
+                }
             })
             .collect();
         let calls_tool = parts.iter().any(|part| matches!(part, Part::Tool { .. }));
         let natural = if calls_tool { "tool_use" } else { "end_turn" };
-        let output = parts.iter().filter_map(Part::content).map(|block| blocks::tokens(&block.to_string())).sum();
+        let output =
+            parts.iter().filter_map(Part::content).map(|block| blocks::tokens(&block.to_string())).sum();
         Answer {
             message_id: id("msg"),
             model: values.model.clone(),

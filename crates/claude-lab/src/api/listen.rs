@@ -29,7 +29,8 @@ impl axum::serve::Listener for Listener {
 
     async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
-            let permit = Arc::clone(&self.permits).acquire_owned().await.expect("the semaphore is never closed");
+            let permit =
+                Arc::clone(&self.permits).acquire_owned().await.expect("the semaphore is never closed");
             match self.inner.accept().await {
                 Ok((stream, addr)) => {
                     // Without it the delta after a pause waits for an acknowledgement.

@@ -152,8 +152,7 @@ fn generic(asked: &Asked<'_>, session: &str) -> Option<Picked> {
         _ if asked.notice => "Noted.",
         _ => return None,
     };
-    let values =
-        Values { model: asked.model.to_owned(), session: session.to_owned(), ..Values::default() };
+    let values = Values { model: asked.model.to_owned(), session: session.to_owned(), ..Values::default() };
     Some(Picked { reply: says(text), values, rule_line: None, attempt: 0 })
 }
 

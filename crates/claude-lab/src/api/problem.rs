@@ -8,7 +8,8 @@ use serde_json::json;
 /// An error answer.
 pub(super) fn respond(code: u16, kind: Option<&str>, message: &str, request_id: &str) -> Response<Body> {
     let kind = kind.unwrap_or_else(|| kind_of(code));
-    let body = json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id});
+    let body =
+        json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id});
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();

@@ -29,14 +29,15 @@ pub(crate) struct Turn {
     pub(crate) number: usize,
     /// The model's answers since the turn opened.
     pub(crate) round: usize,
-    /// The last tool result's text.
+    /// What the tool that was called last gave.
     pub(crate) result: String,
 }
 
 impl Request {
     /// Reads a request; the error is what to tell the client.
     pub(crate) fn read(headers: &HeaderMap, bytes: &[u8]) -> Result<Request, String> {
-        let body: Value = serde_json::from_slice(bytes).map_err(|error| format!("the body is not JSON: {error}"))?;
+        let body: Value =
+            serde_json::from_slice(bytes).map_err(|error| format!("the body is not JSON: {error}"))?;
         let model = body.get("model").and_then(Value::as_str).ok_or("model: field required")?.to_owned();
         let messages = body.get("messages").and_then(Value::as_array).ok_or("messages: field required")?;
         if messages.is_empty() {
@@ -92,6 +93,7 @@ impl Turn {
         let mut turn = Turn::default();
         let mut group: Vec<&Value> = Vec::new();
         let mut answering = false;
+        let mut calls: Vec<&str> = Vec::new();
         for message in messages {
             match message.get("role").and_then(Value::as_str) {
                 Some("user") => {
@@ -99,25 +101,36 @@ impl Turn {
                     group.push(message);
                 }
                 Some("assistant") => {
-                    turn.take(&std::mem::take(&mut group));
+                    turn.take(&std::mem::take(&mut group), &calls);
                     if !answering {
                         turn.round += 1;
+                        calls.clear();
                     }
                     answering = true;
+                    let blocks =
+                        items(message.get("content")).iter().filter(|block| kind(block) == "tool_use");
+                    calls.extend(blocks.filter_map(|block| block.get("id")?.as_str()));
                 }
                 _ => {}
             }
         }
-        turn.take(&group);
+        turn.take(&group, &calls);
         turn
     }
 
-    /// Reads what the user's side said between two answers.
-    fn take(&mut self, group: &[&Value]) {
+    /// Reads what the user's side said between two answers; `calls` are the ids of the tools that the last one called.
+    fn take(&mut self, group: &[&Value], calls: &[&str]) {
         let contents: Vec<Option<&Value>> = group.iter().map(|message| message.get("content")).collect();
         let blocks = || contents.iter().flat_map(|content| texts(*content));
-        let results = contents.iter().flat_map(|content| items(*content)).filter(|block| kind(block) == "tool_result");
-        if let Some(result) = results.last() {
+        let results =
+            contents.iter().flat_map(|content| items(*content)).filter(|block| kind(block) == "tool_result");
+        // Results come in the order in which the tools ended; the script's order is that of the calls.
+        let called = |block: &&&Value| {
+            let id = block.get("tool_use_id").and_then(Value::as_str);
+            calls.iter().position(|call| Some(*call) == id)
+        };
+        let results: Vec<&Value> = results.collect();
+        if let Some(result) = results.iter().max_by_key(called) {
             self.result = without_reminders(&texts(result.get("content")).join("\n"));
         }
         let prompt = blocks().rfind(|text| !is_reminder(text) && !is_interruption(text) && !is_resume(text));
@@ -150,7 +163,8 @@ fn is_interruption(text: &str) -> bool {
 /// What the CLI says when an answer broke off in its stream or hit the token limit; newer ones inside a reminder.
 fn is_resume(text: &str) -> bool {
     let text = text.trim_start().trim_start_matches("<system-reminder>").trim_start();
-    text.starts_with("Your response above was cut off mid-stream") || text.starts_with("Output token limit hit.")
+    text.starts_with("Your response above was cut off mid-stream")
+        || text.starts_with("Output token limit hit.")
 }
 
 fn is_reminder(text: &str) -> bool {

@@ -29,12 +29,9 @@ pub(super) async fn serve(shared: Arc<Shared>, request: HttpRequest<Body>) -> Re
         Some((reference, rest)) => (Some(reference), rest.to_owned()),
         None => (None, path),
     };
-    let bytes = match axum::body::to_bytes(body, shared.limits.body).await {
-        Ok(bytes) => bytes,
-        Err(_) => {
-            let message = format!("the body could not be read, or is longer than {} bytes", shared.limits.body);
-            return problem::respond(413, None, &message, "req_lab");
-        }
+    let Ok(bytes) = axum::body::to_bytes(body, shared.limits.body).await else {
+        let message = format!("the body could not be read, or is longer than {} bytes", shared.limits.body);
+        return problem::respond(413, None, &message, "req_lab");
     };
     let query = head.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     let mut logged = logged(&shared, &head.method, format!("{path}{query}"), &head.headers, &bytes);
@@ -79,8 +76,9 @@ fn is_loopback_host(headers: &HeaderMap) -> bool {
 
 fn logged(shared: &Shared, method: &Method, path: String, headers: &HeaderMap, body: &[u8]) -> LoggedRequest {
     let headers = headers.iter().filter(|(name, _)| !SECRET_HEADERS.contains(&name.as_str()));
-    let headers =
-        headers.map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()));
+    let headers = headers.map(|(name, value)| {
+        (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+    });
     LoggedRequest {
         seq: 0,
         at_ms: shared.clock.now_ms(),

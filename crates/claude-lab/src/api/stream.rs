@@ -51,8 +51,11 @@ struct Writer {
 
 impl Writer {
     async fn write(&self, answer: &Answer, seq: u64) -> Result<(), Ended> {
-        self.event("message_start", &json!({"type": "message_start", "message": answer.message(vec![], None, 1)}))
-            .await?;
+        self.event(
+            "message_start",
+            &json!({"type": "message_start", "message": answer.message(vec![], None, 1)}),
+        )
+        .await?;
         let mut index = 0;
         for part in &answer.parts {
             match part {
@@ -75,7 +78,8 @@ impl Writer {
         if !answer.is_broken() {
             self.shared.charges.complete(seq, answer.tokens.output);
         }
-        self.event("message_delta", &json!({"type": "message_delta", "delta": delta, "usage": usage})).await?;
+        self.event("message_delta", &json!({"type": "message_delta", "delta": delta, "usage": usage}))
+            .await?;
         self.event("message_stop", &json!({"type": "message_stop"})).await
     }
 
@@ -132,8 +136,10 @@ fn block_events(part: &Part) -> (Value, Vec<Value>) {
         }
         Part::Tool { id, name, input } => {
             let pieces = pieces(&input.to_string());
-            let deltas =
-                pieces.iter().map(|piece| json!({"type": "input_json_delta", "partial_json": piece})).collect();
+            let deltas = pieces
+                .iter()
+                .map(|piece| json!({"type": "input_json_delta", "partial_json": piece}))
+                .collect();
             (json!({"type": "tool_use", "id": id, "name": name, "input": {}}), deltas)
         }
         Part::Pause(_) | Part::Cut | Part::Garble(_) | Part::Event { .. } => (Value::Null, Vec::new()),

@@ -15,7 +15,9 @@ fn text(text: &str, mark: Option<&str>) -> Value {
     match mark {
         None => json!({"type": "text", "text": text}),
         Some("5m") => json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}),
-        Some(ttl) => json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral", "ttl": ttl}}),
+        Some(ttl) => {
+            json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral", "ttl": ttl}})
+        }
     }
 }
 
@@ -26,7 +28,8 @@ fn user(content: Value) -> Value {
 #[test]
 fn the_next_turn_reads_what_the_last_one_wrote() {
     let mut cache = Cache::default();
-    let one = json!({"system": [text("be brief", None)], "messages": [user(json!([text("hello", Some("5m"))]))]});
+    let one =
+        json!({"system": [text("be brief", None)], "messages": [user(json!([text("hello", Some("5m"))]))]});
     let first = charge(&mut cache, &one, 0);
     assert_eq!((first.cache_read, first.input), (0, 0));
     assert!(first.cache_write_5m > 0);
@@ -110,9 +113,7 @@ fn a_mark_on_the_whole_request_covers_all_of_it() {
 #[test]
 fn the_billing_header_is_no_part_of_the_prompt() {
     let mut cache = Cache::default();
-    let body = |header: &str, rest: &str| {
-        json!({"system": [text(&format!("x-anthropic-billing-header: {header}"), None), text(rest, Some("5m"))]})
-    };
+    let body = |header: &str, rest: &str| json!({"system": [text(&format!("x-anthropic-billing-header: {header}"), None), text(rest, Some("5m"))]});
     let first = charge(&mut cache, &body("cc_version=2.1.332.551;", "be brief"), 0);
     let second = charge(&mut cache, &body("cc_version=2.1.332.9a2;", "be brief"), 0);
     assert_eq!((second.cache_read, second.cache_write_5m), (first.cache_write_5m, 0));

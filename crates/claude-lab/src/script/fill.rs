@@ -56,9 +56,9 @@ impl Values {
         match value {
             Value::String(text) => Value::String(self.fill(text)),
             Value::Array(items) => items.iter().map(|item| self.fill_json(item)).collect(),
-            Value::Object(fields) => {
-                Value::Object(fields.iter().map(|(name, value)| (name.clone(), self.fill_json(value))).collect())
-            }
+            Value::Object(fields) => Value::Object(
+                fields.iter().map(|(name, value)| (name.clone(), self.fill_json(value))).collect(),
+            ),
             other => other.clone(),
         }
     }
@@ -67,7 +67,8 @@ impl Values {
 /// The variable's name at the start of `after`: one digit, or letters.
 fn name_of(after: &str) -> &str {
     let first_digit = after.bytes().next().is_some_and(|b| b.is_ascii_digit());
-    let end = if first_digit { 1 } else { after.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(after.len()) };
+    let end =
+        if first_digit { 1 } else { after.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(after.len()) };
     &after[..end]
 }
 
@@ -84,7 +85,10 @@ mod tests {
             captures: vec!["one".to_owned()],
             ..Values::default()
         };
-        assert_eq!(values.fill("<$text> $turn $1$2. $$5 $HOME $other $"), "<t$text> 3 one. $5 $HOME $other $");
+        assert_eq!(
+            values.fill("<$text> $turn $1$2. $$5 $HOME $other $"),
+            "<t$text> 3 one. $5 $HOME $other $"
+        );
         let filled = values.fill_json(&json!({"command": "echo $1", "n": 1, "list": ["$turn"]}));
         assert_eq!(filled, json!({"command": "echo one", "n": 1, "list": ["3"]}));
     }

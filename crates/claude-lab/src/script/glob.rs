@@ -33,7 +33,9 @@ impl Glob {
                     p += 1;
                     continue;
                 }
-                Some(&wanted) if text.get(t).is_some_and(|&c| wanted == '?' || c.eq_ignore_ascii_case(&wanted)) => {
+                Some(&wanted)
+                    if text.get(t).is_some_and(|&c| wanted == '?' || c.eq_ignore_ascii_case(&wanted)) =>
+                {
                     p += 1;
                     t += 1;
                     continue;

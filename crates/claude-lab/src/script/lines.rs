@@ -49,7 +49,10 @@ fn block_opener(rest: &str) -> Option<String> {
     (before.is_empty() || before.ends_with(char::is_whitespace)).then(|| before.trim().to_owned())
 }
 
-fn block<'a>(opener: &Line, source: &mut impl Iterator<Item = (usize, &'a str)>) -> Result<String, ScriptError> {
+fn block<'a>(
+    opener: &Line,
+    source: &mut impl Iterator<Item = (usize, &'a str)>,
+) -> Result<String, ScriptError> {
     let mut inside: Vec<&str> = Vec::new();
     for (_, raw) in source {
         if raw.trim() == ">>" {

@@ -31,14 +31,19 @@ pub(super) fn parse(text: &str) -> Result<Parsed, ScriptError> {
             ("pace", None) => parsed.pace = steps::pace(&line)?,
             (_, Some(rule)) => rule.add(&line)?,
             (_, None) => {
-                let hint = "begin with `when \"text\"` or `otherwise`; only `models` and `pace` may stand before";
+                let hint =
+                    "begin with `when \"text\"` or `otherwise`; only `models` and `pace` may stand before";
                 return Err(line.error(format!("`{}` stands before the first rule", line.word), hint));
             }
         }
     }
     close(&mut parsed, open)?;
     if parsed.rules.is_empty() {
-        return Err(ScriptError::new(1, "the script has no rule", "write `otherwise` and a `say` line below it"));
+        return Err(ScriptError::new(
+            1,
+            "the script has no rule",
+            "write `otherwise` and a `say` line below it",
+        ));
     }
     Ok(parsed)
 }
@@ -86,7 +91,9 @@ impl OpenRule {
                 self.repeat = true;
                 Ok(())
             }
-            _ if self.repeat => Err(line.error("something follows `repeat`", "put `repeat` last in its rule")),
+            _ if self.repeat => {
+                Err(line.error("something follows `repeat`", "put `repeat` last in its rule"))
+            }
             _ => steps::add(&mut self.reply, line),
         }
     }
@@ -101,7 +108,11 @@ impl OpenRule {
 
     fn end_round(&mut self, next_line: usize) -> Result<(), ScriptError> {
         if self.repeat {
-            return Err(ScriptError::new(next_line, "something follows `repeat`", "put `repeat` last in its rule"));
+            return Err(ScriptError::new(
+                next_line,
+                "something follows `repeat`",
+                "put `repeat` last in its rule",
+            ));
         }
         let reply = std::mem::replace(&mut self.reply, Reply { line: next_line, ..Reply::default() });
         check(&reply)?;

@@ -111,7 +111,15 @@ mod tests {
     use super::*;
 
     fn asked(text: &str) -> Asked<'_> {
-        Asked { text, notice: false, turn: 1, round: 0, lane: Lane::Main, model: "claude-haiku-4-5", system: "Be brief" }
+        Asked {
+            text,
+            notice: false,
+            turn: 1,
+            round: 0,
+            lane: Lane::Main,
+            model: "claude-haiku-4-5",
+            system: "Be brief",
+        }
     }
 
     fn line(script: &Script, asked: &Asked<'_>) -> Option<usize> {

@@ -41,8 +41,9 @@ fn text(line: &Line) -> Result<String, ScriptError> {
         return Ok(block.clone());
     }
     if line.rest.starts_with('"') && line.rest.len() > 1 && line.rest.ends_with('"') {
-        return serde_json::from_str(&line.rest)
-            .map_err(|error| line.error(format!("a bad quoted text ({error})"), "write it as in JSON: \"a\\nb\""));
+        return serde_json::from_str(&line.rest).map_err(|error| {
+            line.error(format!("a bad quoted text ({error})"), "write it as in JSON: \"a\\nb\"")
+        });
     }
     Ok(line.rest.clone())
 }
@@ -65,7 +66,8 @@ fn tool(line: &Line) -> Result<Step, ScriptError> {
 /// `200ms`, `until NAME`, or nothing for as long as the client stays.
 fn hold(line: &Line) -> Result<Hold, ScriptError> {
     let wrong = || {
-        let hint = format!("write {0} 3s, {0} until NAME, or {0} alone for as long as the client stays", line.word);
+        let hint =
+            format!("write {0} 3s, {0} until NAME, or {0} alone for as long as the client stays", line.word);
         line.error(format!("`{}` does not understand `{}`", line.word, line.rest), hint)
     };
     if line.rest.is_empty() {
@@ -98,7 +100,8 @@ fn event(line: &Line) -> Result<Step, ScriptError> {
         return Err(line.error("`event` needs a name", hint));
     }
     let json = line.block.as_deref().unwrap_or(rest);
-    let data = serde_json::from_str(json).map_err(|error| line.error(format!("an event is not JSON ({error})"), hint))?;
+    let data = serde_json::from_str(json)
+        .map_err(|error| line.error(format!("an event is not JSON ({error})"), hint))?;
     Ok(Step::Event { name: name.to_owned(), data })
 }
 
@@ -173,5 +176,6 @@ fn word(line: &Line, hint: &str) -> Result<String, ScriptError> {
 
 fn times(line: &Line) -> Result<u64, ScriptError> {
     let number = line.rest.parse().ok().filter(|&n| n > 0);
-    number.ok_or_else(|| line.error("`times` needs a number", "write times 2, then `retry` with what follows"))
+    number
+        .ok_or_else(|| line.error("`times` needs a number", "write times 2, then `retry` with what follows"))
 }

@@ -32,7 +32,9 @@ pub(super) fn parse(line: &Line) -> Result<Vec<Condition>, ScriptError> {
         conditions.push(condition);
     }
     if conditions.is_empty() {
-        return Err(line.error("`when` without a condition", "write `otherwise`, or say when: ".to_owned() + HINT));
+        return Err(
+            line.error("`when` without a condition", "write `otherwise`, or say when: ".to_owned() + HINT)
+        );
     }
     Ok(conditions)
 }
@@ -64,7 +66,10 @@ fn tokens(line: &Line) -> Result<Vec<Token>, ScriptError> {
         if rest.starts_with('"') {
             let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
             let Some(Ok(text)) = values.next() else {
-                return Err(line.error("a quoted text is not closed or not valid", "write it as in JSON: \"a \\\"b\\\"\""));
+                return Err(line.error(
+                    "a quoted text is not closed or not valid",
+                    "write it as in JSON: \"a \\\"b\\\"\"",
+                ));
             };
             found.push(Token::Text(text));
             rest = rest.get(values.byte_offset()..).unwrap_or("").trim_start();

@@ -35,6 +35,18 @@ fn tool_results_go_on_in_the_same_turn() {
 }
 
 #[test]
+fn the_last_call_s_result_counts_whichever_ended_first() {
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "Bash", "input": {}});
+    let result = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": [text(id)]});
+    let turn = turn(json!([
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [call("a"), call("b")]},
+        {"role": "user", "content": [result("b"), result("a")]},
+    ]));
+    assert_eq!(turn.result, "b");
+}
+
+#[test]
 fn an_interrupted_prompt_is_not_the_prompt() {
     let turn = turn(json!([{"role": "user", "content": [
         text("old"), text("[Request interrupted by user]"), text("new")]}]));
@@ -51,7 +63,10 @@ fn an_interrupted_prompt_is_not_the_prompt() {
 /// A newer CLI wraps the notice in a reminder, an older one sends it plain.
 #[test]
 fn a_notice_opens_a_turn_that_is_no_prompt() {
-    for notice in ["<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]", "<task-notification>\n<task-id>b</task-id>"] {
+    for notice in [
+        "<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]",
+        "<task-notification>\n<task-id>b</task-id>",
+    ] {
         let turn = turn(json!([
             {"role": "user", "content": "go"},
             {"role": "assistant", "content": [text("started")]},
@@ -65,7 +80,10 @@ fn a_notice_opens_a_turn_that_is_no_prompt() {
 /// A newer CLI wraps it in a reminder, an older one sends it plain.
 #[test]
 fn an_answer_that_broke_off_is_asked_for_again() {
-    for resume in ["<system-reminder>\nYour response above was cut off mid-stream. Resume", "Output token limit hit. Resume"] {
+    for resume in [
+        "<system-reminder>\nYour response above was cut off mid-stream. Resume",
+        "Output token limit hit. Resume",
+    ] {
         let turn = turn(json!([
             {"role": "user", "content": "go"},
             {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]},
@@ -91,10 +109,14 @@ fn side_requests_are_known_by_what_they_lack() {
     let no_tools = json!({"model": "m", "messages": messages, "tools": [], "context_management": {}});
     assert_eq!(lane(cli, no_tools), Lane::Main);
     let tools = json!([{"name": "Bash"}]);
-    let compact = json!([{"role": "user", "content": "CRITICAL\n\nYour task is to create a detailed summary of"}]);
+    let compact =
+        json!([{"role": "user", "content": "CRITICAL\n\nYour task is to create a detailed summary of"}]);
     assert_eq!(lane(cli, json!({"model": "m", "messages": compact, "tools": tools})), Lane::Side);
     let system = "x-anthropic-billing-header: cc_version=1; cc_is_subagent=true;";
-    assert_eq!(lane(cli, json!({"model": "m", "messages": messages, "tools": tools, "system": system})), Lane::Sub);
+    assert_eq!(
+        lane(cli, json!({"model": "m", "messages": messages, "tools": tools, "system": system})),
+        Lane::Sub
+    );
 }
 
 #[test]

@@ -25,7 +25,8 @@ fn rounds_and_attempts() {
 
 #[test]
 fn texts_come_plain_quoted_or_as_a_block() {
-    let script = Script::parse("otherwise\n say plain \"x\"\n say \"a\\nb\"\n say <<\n  one\n  two\n >>\n").unwrap();
+    let script =
+        Script::parse("otherwise\n say plain \"x\"\n say \"a\\nb\"\n say <<\n  one\n  two\n >>\n").unwrap();
     let steps = &script.rules[0].rounds[0].attempts[0].steps;
     let texts: Vec<&str> =
         steps.iter().map(|step| if let Step::Say(text) = step { text.as_str() } else { "" }).collect();
