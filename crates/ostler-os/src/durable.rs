@@ -133,7 +133,7 @@ pub(crate) fn file_id(metadata: &fs::Metadata) -> (u64, u64) {
 ///
 /// # Errors
 /// When the path cannot be looked up for another reason.
-pub(crate) fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
+pub fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
     match platform::same_file(file, path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         other => other,

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 /// The most of a note that is read, in bytes.
 const NOTE_LIMIT: u64 = 4096;
 
-/// A lock that is held until it is dropped. Not inherited by children.
+/// A lock that is held until it is dropped. Children don't inherit it; a process that another thread is just forking
+/// holds a copy until its exec, so that a lock that was dropped may seem held for a moment more.
 #[derive(Debug)]
 pub struct Lock {
     file: File,

@@ -125,3 +125,13 @@ pub fn still_is(identity: &Identity) -> io::Result<bool> {
 pub fn command_line(pid: u32) -> io::Result<Option<Vec<OsString>>> {
     platform::command_line(pid)
 }
+
+/// Ends this process by SIGKILL. For tests that want to see what a process leaves that had no time for anything.
+pub fn kill_self() {
+    platform::kill_self();
+}
+
+/// The same for this process's parent.
+pub fn kill_parent() {
+    platform::kill_parent();
+}

@@ -27,6 +27,10 @@ pub(super) fn free_space_of(file: &File) -> io::Result<u64> {
 }
 
 fn free_for_me(stat: &StatVfs) -> u64 {
+    if stat.f_blocks == 0 {
+        // It doesn't count: memory without a limit (ramfs, tmpfs with `size=0`).
+        return u64::MAX;
+    }
     // Some blocks are kept for root.
     let blocks = if crate::limits::is_root() { stat.f_bfree } else { stat.f_bavail };
     blocks.saturating_mul(stat.f_frsize)

@@ -120,6 +120,17 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
 }
 
+pub(super) fn kill_self() {
+    // Can't fail for ourselves, and there would be nothing to do.
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+}
+
+pub(super) fn kill_parent() {
+    if let Some(parent) = rustix::process::getppid() {
+        let _ = rustix::process::kill_process(parent, rustix::process::Signal::KILL);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

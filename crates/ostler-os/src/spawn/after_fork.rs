@@ -132,14 +132,20 @@ fn leave_parent() -> io::Result<()> {
 
 /// Puts every disposition and the mask back to what a login gives.
 fn reset_signals() {
-    // SAFETY: sets of zeros are valid to be filled; SIG_DFL is a valid handler. Signals that can't be set (KILL,
-    // STOP, those of the C library) are errors without effect.
+    /// The kernel's set of signals, in bytes.
+    const SET: usize = 8;
+    // The kernel's `struct sigaction` is smaller on every machine; zeros mean SIG_DFL, no flags, an empty mask.
+    let default = [0_u64; 8];
+    // SAFETY: the first pointer is valid for reads of more than the kernel reads. Signals that can't be set (KILL,
+    // STOP) are errors without effect. The system call itself, because the C library leaves its own signals out,
+    // which are inherited ignored all the same.
     unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = libc::SIG_DFL;
         for signal in 1..=libc::SIGRTMAX() {
-            libc::sigaction(signal, &raw const action, ptr::null_mut());
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), ptr::null_mut::<u64>(), SET);
         }
+    }
+    // SAFETY: zeros are valid to be filled.
+    unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
