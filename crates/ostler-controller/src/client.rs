@@ -7,19 +7,60 @@ use ostler_core::ctl::Decision;
 use ostler_core::ids::{DeliveryId, GenerationNo, Millis, SessionId};
 use ostler_core::machine::Mode;
 use ostler_core::rows::{Outcome, Turn};
-use ostler_store::{Cursor, Db, Follower, Home};
+use ostler_store::{Cursor, Db, Durability, Follower, Home, Journal};
 use std::path::Path;
-use std::time::Instant;
 
+mod deliver;
+mod ensure;
 mod error;
+mod rebuild;
+mod talk;
+mod wait;
 
+pub use deliver::MAX_PROMPT;
+pub use ensure::own_environment;
+pub(crate) use ensure::start_keeper;
 pub use error::ClientError;
+pub use rebuild::fold_rows;
 
 /// One home, seen by a face.
 #[derive(Debug)]
 pub struct Ostler {
     home: Home,
     db: Db,
+}
+
+impl Ostler {
+    /// Opens a home, and creates it where it is missing.
+    ///
+    /// # Errors
+    /// As [`Home::open`]; the database can't be opened.
+    pub fn open(home: &Path) -> Result<Self, ClientError> {
+        let home = Home::open(home)?;
+        let db = home.db(Durability::Full)?;
+        Ok(Self { home, db })
+    }
+
+    /// The home.
+    #[must_use]
+    pub const fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// The records.
+    #[must_use]
+    pub const fn db(&self) -> &Db {
+        &self.db
+    }
+
+    /// A follower behind `cursor`.
+    ///
+    /// # Errors
+    /// The cursor doesn't fit the journal.
+    pub fn follow(&self, session: SessionId, cursor: Cursor) -> Result<Follower, ClientError> {
+        let journal = Journal::open(&self.home.session(session));
+        journal.read_from(cursor).map_err(|source| ClientError::Journal { session, source: Box::new(source) })
+    }
 }
 
 /// What a session is created from.
@@ -141,127 +182,6 @@ pub struct Summary {
     pub usd: Option<f64>,
     /// Dollars that this turn's generation spent itself; None: not known.
     pub turn_usd: Option<f64>,
-}
-
-impl Ostler {
-    /// Opens a home, and creates it where it is missing.
-    ///
-    /// # Errors
-    /// As [`Home::open`]; the database can't be opened.
-    pub fn open(home: &Path) -> Result<Self, ClientError> {
-        todo!()
-    }
-
-    /// The home.
-    #[must_use]
-    pub const fn home(&self) -> &Home {
-        &self.home
-    }
-
-    /// The records.
-    #[must_use]
-    pub const fn db(&self) -> &Db {
-        &self.db
-    }
-
-    /// Creates a session: its folder first, then its row. Starts nothing.
-    ///
-    /// # Errors
-    /// The working directory is missing; the store can't be written.
-    pub fn create(&self, new: &NewSession) -> Result<(), ClientError> {
-        todo!()
-    }
-
-    /// Accepts a message durably and makes sure that a controller works on it. The delivery stays accepted even when
-    /// no controller could be reached: that is the error then.
-    ///
-    /// # Errors
-    /// Refused (empty, too large, stopped, closed, another body under the same key); the store can't be written;
-    /// [`ClientError::Controller`].
-    pub fn deliver(&self, session: SessionId, message: &NewMessage) -> Result<DeliveryId, ClientError> {
-        todo!()
-    }
-
-    /// Makes sure that a controller answers.
-    ///
-    /// # Errors
-    /// [`ClientError::Controller`].
-    pub fn ensure(&self, session: SessionId) -> Result<(), ClientError> {
-        todo!()
-    }
-
-    /// Interrupts the running turn and waits until the child confirmed it.
-    ///
-    /// # Errors
-    /// [`ClientError::Controller`].
-    pub fn interrupt(&self, session: SessionId, cancel_queued: bool) -> Result<Interrupted, ClientError> {
-        todo!()
-    }
-
-    /// Ends the child now and waits until its tree is dead.
-    ///
-    /// # Errors
-    /// [`ClientError::Controller`].
-    pub fn stop(&self, session: SessionId) -> Result<Stopped, ClientError> {
-        todo!()
-    }
-
-    /// Decides a question: first decision wins. The controller is told.
-    ///
-    /// # Errors
-    /// Lost, withdrawn, unknown; the store can't be written.
-    pub fn decide(&self, session: SessionId, verdict: &Verdict) -> Result<(), ClientError> {
-        todo!()
-    }
-
-    /// What the session is doing. Asks the controller where one answers, else reads the journal's end.
-    ///
-    /// # Errors
-    /// The store can't be read.
-    pub fn status(&self, session: SessionId) -> Result<Status, ClientError> {
-        todo!()
-    }
-
-    /// Waits until nothing is owed: every delivery is final, no turn runs, the child is gone.
-    ///
-    /// # Errors
-    /// The store can't be read; [`ClientError::Controller`] when work waits and no controller can be started.
-    pub fn wait(&self, session: SessionId, deadline: Option<Instant>) -> Result<Waited, ClientError> {
-        todo!()
-    }
-
-    /// A follower behind `cursor`.
-    ///
-    /// # Errors
-    /// The cursor doesn't fit the journal.
-    pub fn follow(&self, session: SessionId, cursor: Cursor) -> Result<Follower, ClientError> {
-        todo!()
-    }
-
-    /// What to print when a turn is over.
-    ///
-    /// # Errors
-    /// The store can't be read.
-    pub fn summary(&self, session: SessionId) -> Result<Summary, ClientError> {
-        todo!()
-    }
-
-    /// Adopts what is owed and has no controller, ends children of sessions that may have none. Every command does it
-    /// once. Gives how many it had to start.
-    ///
-    /// # Errors
-    /// The store can't be read.
-    pub fn sweep(&self) -> Result<u32, ClientError> {
-        todo!()
-    }
-
-    /// Folds every journal again and compares with the store; `repair` replaces what differs.
-    ///
-    /// # Errors
-    /// A journal or the store can't be read.
-    pub fn rebuild(&self, repair: bool) -> Result<Vec<Rebuilt>, ClientError> {
-        todo!()
-    }
 }
 
 /// What folding a session's journal again showed.

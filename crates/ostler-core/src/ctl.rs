@@ -26,10 +26,12 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Event {
-    /// A generation is about to be started. First row of every `gen/N/ctl` with N ≥ 1; written before the fork.
+    /// A generation is about to be started. Written before the fork.
     Spawn {
         /// Which generation.
         generation: GenerationNo,
+        /// The delivery that it is started for.
+        delivery: DeliveryId,
         /// The conversation that the child is started on.
         conversation: ConversationId,
         /// True for `--resume`, false for `--session-id`.

@@ -109,6 +109,18 @@ impl Machine {
         rows
     }
 
+    /// The deadlines it was made with.
+    #[must_use]
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The rows so far; spend of the running generation not included.
+    #[must_use]
+    pub const fn rows(&self) -> &Projection {
+        &self.rows
+    }
+
     /// The conversation that the next start is about.
     #[must_use]
     pub const fn conversation(&self) -> ConversationId {

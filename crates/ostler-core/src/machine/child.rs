@@ -5,13 +5,15 @@ use super::meter::Meter;
 use super::outcome::Verdict;
 use super::tasks::Tasks;
 use crate::ctl::{Baseline, EndReason, Line};
-use crate::ids::GenerationNo;
+use crate::ids::{DeliveryId, GenerationNo};
 use std::collections::BTreeMap;
 
 /// One generation while it is the current one. Times are monotonic milliseconds of the process that applies.
 #[derive(Clone, Debug)]
 pub(super) struct Child {
     pub(super) no: GenerationNo,
+    /// The delivery that it was started for.
+    pub(super) woken_by: DeliveryId,
     pub(super) phase: Phase,
     /// Bytes of `out` consumed.
     pub(super) consumed: u64,
@@ -157,9 +159,10 @@ pub enum Activity {
 }
 
 impl Child {
-    pub(super) fn new(no: GenerationNo, baseline: Baseline) -> Self {
+    pub(super) fn new(no: GenerationNo, woken_by: DeliveryId, baseline: Baseline) -> Self {
         Self {
             no,
+            woken_by,
             phase: Phase::Starting,
             consumed: 0,
             observed: Observed::default(),

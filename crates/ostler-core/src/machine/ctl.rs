@@ -39,10 +39,10 @@ impl Machine {
     }
 
     fn spawning(&mut self, row: &Row, now: u64) {
-        let Event::Spawn { generation, conversation, resume, baseline, version } = &row.ev else { return };
+        let Event::Spawn { generation, delivery, conversation, resume, baseline, version } = &row.ev else { return };
         self.conversation = *conversation;
         self.parked = None;
-        let mut child = Child::new(*generation, baseline.clone());
+        let mut child = Child::new(*generation, *delivery, baseline.clone());
         child.last_line = now;
         self.child = Some(child);
         self.rows.generations.push(Generation {

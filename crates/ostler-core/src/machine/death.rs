@@ -9,6 +9,9 @@ use crate::rows::{DeliveryState, Outcome};
 impl Machine {
     /// The current child is dead. Every line of its `out` was applied before this.
     pub(super) fn dead(&mut self, exit: Exit, proven: bool, killed: u32, said: Option<String>, at: Millis) {
+        if exit == Exit::NotStarted {
+            self.count_as_refused(at);
+        }
         let Some(child) = &self.child else { return };
         let spend = child.meter.rows(child.no, true);
         self.rows.spend.extend(spend);
@@ -34,6 +37,18 @@ impl Machine {
             c.unfinished = None;
             c.meter = super::meter::Meter::new(crate::ctl::Baseline::default());
         });
+    }
+
+    /// A child that can't be started would not be started for the same delivery the next time either: that is a
+    /// failed turn, not something to repeat for ever.
+    fn count_as_refused(&mut self, at: Millis) {
+        let Some(delivery) = self.child.as_ref().filter(|c| c.first_write.is_none()).map(|c| c.woken_by) else {
+            return;
+        };
+        if self.open_turn().is_none() {
+            self.open_new_turn(at);
+        }
+        self.offered(delivery, at);
     }
 
     /// A delivery without an end is offered to the next generation under the same uuid, unless it was answered, or

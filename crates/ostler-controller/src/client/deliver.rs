@@ -1,0 +1,127 @@
+//! Sessions are created and messages accepted: durable writes first, then a controller is told.
+
+use super::{ClientError, NewMessage, NewSession, Ostler, Verdict};
+use ostler_core::ctl::Decision;
+use ostler_core::ids::{ConversationId, DeliveryId, SessionId};
+use ostler_core::machine::Mode;
+use ostler_core::record::Record;
+use ostler_store::db::{Decided, Inserted, NewDecision, NewDelivery, SessionRow};
+use ostler_store::session_file::{SESSION_FILE_VERSION, SessionFile};
+use serde_json::value::RawValue;
+use std::path::PathBuf;
+
+/// The longest prompt that is accepted, in bytes. Older CLIs send more on to the API and newer ones answer "Prompt is
+/// too long" (protocol page).
+pub const MAX_PROMPT: usize = 8 << 20;
+
+impl Ostler {
+    /// Creates a session: its folder first, then its row. Starts nothing.
+    ///
+    /// # Errors
+    /// The working directory is missing; the store can't be written.
+    pub fn create(&self, new: &NewSession) -> Result<(), ClientError> {
+        let cwd = PathBuf::from(&new.spec.cwd);
+        if !cwd.is_dir() {
+            return Err(ClientError::NoCwd { cwd });
+        }
+        let conversation = ConversationId(new.id.0);
+        let dir = self.home().session(new.id);
+        let failed = |source| ClientError::File { what: "write", path: dir.session_json(), source };
+        let text = serde_json::to_string(&new.spec).map_err(|e| failed(Box::new(e)))?;
+        let host = ostler_os::me::hostname();
+        let file = SessionFile {
+            version: SESSION_FILE_VERSION,
+            id: new.id,
+            conversation,
+            created_at: new.at,
+            label: new.label.clone(),
+            cwd: new.spec.cwd.clone(),
+            host: host.clone(),
+            spec: RawValue::from_string(text).map_err(|e| failed(Box::new(e)))?,
+        };
+        file.write(&dir).map_err(|e| failed(Box::new(e)))?;
+        self.db().insert_session(&SessionRow {
+            id: new.id,
+            conversation,
+            host,
+            created_at: new.at,
+            label: new.label.clone(),
+            cwd: new.spec.cwd.clone(),
+            record: Record::default(),
+            revision: 0,
+        })?;
+        Ok(())
+    }
+
+    /// Accepts a message durably and makes sure that a controller works on it. The delivery stays accepted even when
+    /// no controller could be reached: that is the error then.
+    ///
+    /// # Errors
+    /// Refused (empty, too large, stopped, closed, another body under the same key); the store can't be written;
+    /// [`ClientError::Controller`].
+    pub fn deliver(&self, session: SessionId, message: &NewMessage) -> Result<DeliveryId, ClientError> {
+        let accepted = self.accept(session, message)?;
+        self.poke(session)?;
+        Ok(accepted)
+    }
+
+    /// The durable half of [`Ostler::deliver`].
+    fn accept(&self, session: SessionId, message: &NewMessage) -> Result<DeliveryId, ClientError> {
+        if message.text.trim().is_empty() {
+            return Err(ClientError::EmptyPrompt);
+        }
+        if message.text.len() > MAX_PROMPT {
+            return Err(ClientError::PromptTooLarge { len: message.text.len(), limit: MAX_PROMPT });
+        }
+        let failed = |source| ClientError::File { what: "encode the message of", path: PathBuf::new(), source };
+        let body = serde_json::to_vec(&message.text).map_err(|e| failed(Box::new(e)))?;
+        let mode = match message.mode {
+            Mode::Auto => ostler_store::db::Mode::Auto,
+            Mode::Queue => ostler_store::db::Mode::Queue,
+        };
+        let inserted = self.db().insert_delivery(&NewDelivery {
+            id: message.id,
+            session,
+            body,
+            mode,
+            idempotency_key: message.idempotency_key.clone(),
+            created_at: message.at,
+        })?;
+        match inserted {
+            Inserted::New { .. } => Ok(message.id),
+            Inserted::Same { id } => Ok(id),
+            Inserted::ConflictingBody { .. } => Err(ClientError::OtherBody),
+            Inserted::Stopped => Err(ClientError::NotTaking { session, state: "stopped" }),
+            Inserted::Closed => Err(ClientError::NotTaking { session, state: "closed" }),
+        }
+    }
+
+    /// Decides a question: first decision wins. The controller is told.
+    ///
+    /// # Errors
+    /// Lost, withdrawn, unknown; the store can't be written.
+    pub fn decide(&self, session: SessionId, verdict: &Verdict) -> Result<(), ClientError> {
+        let decided = self.db().decide_permission(&NewDecision {
+            session,
+            generation: verdict.generation,
+            request_id: verdict.request_id.clone(),
+            decision: verdict.decision,
+            by: verdict.by.clone(),
+            message: verdict.message.clone(),
+            updated_input: verdict.updated_input.clone(),
+            at: verdict.at,
+        })?;
+        match decided {
+            Decided::First => self.poke(session),
+            Decided::Lost(winner) => {
+                let decision = match winner.decision {
+                    Decision::Allow => "allow",
+                    Decision::Deny => "deny",
+                };
+                Err(ClientError::Lost { decision, by: winner.by })
+            }
+            Decided::Withdrawn => Err(ClientError::Withdrawn),
+            Decided::Unknown => Err(ClientError::NoQuestion),
+        }
+    }
+}

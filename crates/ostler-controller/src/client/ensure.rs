@@ -1,0 +1,180 @@
+//! Exactly one controller for a session that is owed something.
+//!
+//! Whoever wants one connects and waits for an *answer*; where nobody answers and nobody holds `keeper.lock`, a keeper
+//! is started, whose controller takes `lock`. Two who do this at once start two keepers, of which the second finds
+//! the lock busy and leaves. A holder that does not answer is killed: its successor adopts whatever it had.
+
+use super::talk::{PROMPT_ANSWER, ask};
+use super::{ClientError, Ostler};
+use crate::protocol::{Answer, Ask};
+use ostler_core::ids::SessionId;
+use ostler_os::process::PidFd;
+use ostler_os::{lockfile, spawn};
+use ostler_store::{Home, SessionDir};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long a controller may take to answer before its place is given to another.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// And how long in all before the caller is told.
+const GIVE_UP: Duration = Duration::from_secs(15);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(2);
+
+impl Ostler {
+    /// Makes sure that a controller answers.
+    ///
+    /// # Errors
+    /// [`ClientError::Controller`].
+    pub fn ensure(&self, session: SessionId) -> Result<(), ClientError> {
+        self.reach(session, &Ask::Hello)
+    }
+
+    /// Tells the controller that the store has something new; starts one if need be.
+    pub(super) fn poke(&self, session: SessionId) -> Result<(), ClientError> {
+        self.reach(session, &Ask::Poke)
+    }
+
+    fn reach(&self, session: SessionId, what: &Ask) -> Result<(), ClientError> {
+        let dir = self.home().session(session);
+        let begun = Instant::now();
+        let mut silent_since = Instant::now();
+        let mut started: Option<Instant> = None;
+        loop {
+            if let Ok(Answer::Here { .. }) = ask(&dir.control_sock(), what, PROMPT_ANSWER) {
+                return Ok(());
+            }
+            let attended = self.is_attended(session)?;
+            if attended && silent_since.elapsed() >= PATIENCE {
+                kill_holder(&dir.lock());
+                kill_holder(&dir.keeper_lock());
+                silent_since = Instant::now();
+            }
+            let due = started.is_none_or(|at| at.elapsed() >= Duration::from_secs(1));
+            if !attended && due {
+                start_keeper(self.home(), session)
+                    .map_err(|e| ClientError::Controller { session, why: chain(&e) })?;
+                started = Some(Instant::now());
+                silent_since = Instant::now();
+            }
+            if begun.elapsed() >= GIVE_UP {
+                return Err(ClientError::Controller { session, why: last_words(&dir) });
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// A keeper or a controller holds its lock.
+    pub(super) fn is_attended(&self, session: SessionId) -> Result<bool, ClientError> {
+        let dir = self.home().session(session);
+        for path in [dir.keeper_lock(), dir.lock()] {
+            if is_held(&path).map_err(|source| ClientError::File { what: "look at", path, source })? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Something waits for a controller.
+    pub(super) fn owes(&self, session: SessionId) -> Result<bool, ClientError> {
+        Ok(self.db().sessions_owing()?.contains(&session) || self.child_lives(session))
+    }
+
+    fn child_lives(&self, session: SessionId) -> bool {
+        let dir = self.home().session(session);
+        let last = dir.generations().unwrap_or_default().last().copied();
+        last.is_some_and(|no| ostler_os::alive::is_busy(&dir.generation(no).alive()).unwrap_or(false))
+    }
+
+    /// Adopts what is owed and has no controller, ends children of sessions that may have none. Every command does it
+    /// once. Gives how many it had to start.
+    ///
+    /// # Errors
+    /// The store can't be read.
+    pub fn sweep(&self) -> Result<u32, ClientError> {
+        let mut started = 0;
+        for session in self.db().sessions_owing()? {
+            if !self.is_attended(session)? && self.unparked(session)? {
+                start_keeper(self.home(), session)
+                    .map_err(|e| ClientError::Controller { session, why: chain(&e) })?;
+                started += 1;
+            }
+        }
+        Ok(started)
+    }
+
+    /// A parked session is not woken by a sweep, unless something was accepted since.
+    fn unparked(&self, session: SessionId) -> Result<bool, ClientError> {
+        if self.child_lives(session) {
+            return Ok(true);
+        }
+        let machine = super::rebuild::fold_machine(self.home(), session)?;
+        Ok(machine.parked().is_none() || machine.open_turn().is_some())
+    }
+}
+
+/// Somebody holds the exclusive lock. A file that isn't there is held by nobody, and none is made.
+fn is_held(path: &Path) -> Result<bool, Box<dyn std::error::Error + Send + Sync>> {
+    if !path.exists() {
+        return Ok(false);
+    }
+    Ok(lockfile::try_lock_shared(path)?.is_none())
+}
+
+/// The holder noted its pid in the lock file; it is believed only while the lock is held.
+fn kill_holder(path: &Path) {
+    let held = is_held(path).unwrap_or(false);
+    let note = lockfile::note(path).unwrap_or_default();
+    let pid = String::from_utf8_lossy(&note).trim().parse().ok().filter(|_| held);
+    if let Some(Ok(Some(holder))) = pid.map(PidFd::open) {
+        // Gone already, or not ours: the next look says which.
+        let _ = holder.kill();
+        let _ = holder.wait(Instant::now() + Duration::from_secs(1));
+    }
+}
+
+/// Starts the keeper of a session, detached from this process.
+pub(crate) fn start_keeper(home: &Home, session: SessionId) -> Result<(), std::io::Error> {
+    let dir = home.session(session);
+    let exe = exe()?;
+    let argv = [
+        exe,
+        "__keeper".into(),
+        home.root().as_os_str().to_owned(),
+        session.to_string().into(),
+        dir.path.as_os_str().to_owned(),
+    ];
+    let started = spawn::spawn_detached(&argv, &own_environment(), &dir.keeper_log());
+    started.map(drop).map_err(|e| std::io::Error::other(chain(&e)))
+}
+
+/// The program to start; tests of this crate name another one.
+fn exe() -> std::io::Result<OsString> {
+    match std::env::var_os("OSTLER_EXE") {
+        Some(exe) => Ok(exe),
+        None => ostler_os::me::exe().map(std::path::PathBuf::into_os_string),
+    }
+}
+
+/// What a keeper is started with: our environment without what marks a child of another session.
+#[must_use]
+pub fn own_environment() -> Vec<(OsString, OsString)> {
+    const MARKERS: [&str; 4] = ["OSTLER_SESSION", "OSTLER_GENERATION", "OSTLER_TOKEN", "CLAUDECODE"];
+    std::env::vars_os().filter(|(name, _)| !MARKERS.iter().any(|m| name == m)).collect()
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    crate::controller::chain(error)
+}
+
+/// What its logs say last, for people.
+fn last_words(dir: &SessionDir) -> String {
+    let last = |path: &Path| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.lines().next_back().map(str::to_owned)
+    };
+    let words = last(&dir.controller_log()).or_else(|| last(&dir.keeper_log()));
+    let log = dir.controller_log();
+    words.unwrap_or_else(|| format!("it does not answer, and {} says nothing", log.display()))
+}

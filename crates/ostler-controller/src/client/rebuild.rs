@@ -1,0 +1,69 @@
+//! Folding every journal again: the store must say the same.
+
+use super::{ClientError, Ostler, Rebuilt};
+use ostler_core::ids::{ConversationId, SessionId};
+use ostler_core::limits::Limits;
+use ostler_core::machine::Machine;
+use ostler_core::rows::Projection;
+use ostler_store::{Home, SessionFile};
+
+impl Ostler {
+    /// Folds every journal again and compares with the store; `repair` replaces what differs.
+    ///
+    /// # Errors
+    /// A journal or the store can't be read.
+    pub fn rebuild(&self, repair: bool) -> Result<Vec<Rebuilt>, ClientError> {
+        let mut all = Vec::new();
+        for session in self.on_disk()? {
+            let folded = fold_rows(self.home(), session)?;
+            let stored = self.db().load_projection(session)?;
+            let differs = differences(&folded, &stored);
+            if repair && !differs.is_empty() {
+                self.db().drop_derived(session)?;
+                self.db().commit_projection(session, &folded, None)?;
+            }
+            all.push(Rebuilt { session, differs });
+        }
+        Ok(all)
+    }
+}
+
+impl Ostler {
+    fn on_disk(&self) -> Result<Vec<SessionId>, ClientError> {
+        let failed = |source| ClientError::File {
+            what: "list the sessions of",
+            path: self.home().root().to_owned(),
+            source: Box::new(source),
+        };
+        self.home().sessions_on_disk().map_err(failed)
+    }
+}
+
+/// What a session's journal says.
+///
+/// # Errors
+/// The journal can't be read.
+pub fn fold_rows(home: &Home, session: SessionId) -> Result<Projection, ClientError> {
+    fold_machine(home, session).map(|machine| machine.project())
+}
+
+pub(super) fn fold_machine(home: &Home, session: SessionId) -> Result<Machine, ClientError> {
+    let dir = home.session(session);
+    let conversation = SessionFile::read(&dir).map_or(ConversationId(session.0), |file| file.conversation);
+    let mut machine = Machine::new(conversation, Limits::default());
+    crate::controller::fold(&dir, &mut machine, 0)
+        .map_err(|source| ClientError::Journal { session, source: Box::new(source) })?;
+    Ok(machine)
+}
+
+/// The tables in which two projections are not equal.
+fn differences(folded: &Projection, stored: &Projection) -> Vec<String> {
+    let tables = [
+        ("generation", folded.generations == stored.generations),
+        ("turn", folded.turns == stored.turns),
+        ("delivery", folded.deliveries == stored.deliveries),
+        ("permission", folded.permissions == stored.permissions),
+        ("spend", folded.spend == stored.spend),
+    ];
+    tables.into_iter().filter(|(_, equal)| !equal).map(|(name, _)| name.to_owned()).collect()
+}

@@ -1,0 +1,140 @@
+//! One request to a controller, one answer.
+
+use super::{ClientError, Interrupted, Ostler, Status, Stopped};
+use crate::protocol::{Answer, Ask};
+use ostler_core::ids::SessionId;
+use ostler_core::machine::Phase;
+use ostler_os::ipc::Stream;
+use ostler_os::poll::{Interest, Pollable, Poller};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// For an answer that needs nothing but a living controller.
+pub(super) const PROMPT_ANSWER: Duration = Duration::from_secs(5);
+/// For an interrupt or a stop: the child's own deadlines, and then its tree is killed.
+const DEED: Duration = Duration::from_secs(40);
+/// The longest answer, in bytes.
+const LINE: usize = 1 << 20;
+
+/// Asks, and waits for the answer until the deadline.
+pub(super) fn ask(socket: &Path, ask: &Ask, patience: Duration) -> io::Result<Answer> {
+    let deadline = Instant::now() + patience;
+    let mut stream = Stream::connect(socket)?;
+    let mut line = serde_json::to_vec(ask)?;
+    line.push(b'\n');
+    let mut unsent = line.as_slice();
+    while !unsent.is_empty() {
+        match stream.write(unsent) {
+            Ok(n) => unsent = &unsent[n..],
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => ready(&stream, Interest::Write, deadline)?,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    let mut answer = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        match stream.read(&mut chunk) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => answer.extend_from_slice(&chunk[..n]),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => ready(&stream, Interest::Read, deadline)?,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+        if let Some(end) = answer.iter().position(|b| *b == b'\n') {
+            return Ok(serde_json::from_slice(&answer[..end])?);
+        }
+        if answer.len() > LINE {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the answer is too long"));
+        }
+    }
+}
+
+fn ready(stream: &Stream, interest: Interest, deadline: Instant) -> io::Result<()> {
+    let mut poller = Poller::new();
+    poller.add(stream.source(), interest);
+    if poller.wait(Some(deadline))? == 0 { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
+}
+
+impl Ostler {
+    /// Interrupts the running turn and waits until the child confirmed it.
+    ///
+    /// # Errors
+    /// [`ClientError::Controller`].
+    pub fn interrupt(&self, session: SessionId, cancel_queued: bool) -> Result<Interrupted, ClientError> {
+        match self.deed(session, &Ask::Interrupt { cancel_queued })? {
+            Some(Answer::Confirmed { still_queued }) => Ok(Interrupted::Confirmed(still_queued)),
+            Some(Answer::Forced { why }) => Ok(Interrupted::Forced(why)),
+            None | Some(Answer::NothingRunning) => Ok(Interrupted::NothingRunning),
+            Some(other) => Err(odd(session, &other)),
+        }
+    }
+
+    /// Ends the child now and waits until its tree is dead.
+    ///
+    /// # Errors
+    /// [`ClientError::Controller`].
+    pub fn stop(&self, session: SessionId) -> Result<Stopped, ClientError> {
+        match self.deed(session, &Ask::Stop)? {
+            Some(Answer::Ended { killed, proven }) => Ok(Stopped::Ended { killed, proven }),
+            None | Some(Answer::NothingRunning) => Ok(Stopped::NothingRunning),
+            Some(other) => Err(odd(session, &other)),
+        }
+    }
+
+    /// Has a controller do something, starting one where something is owed; None where nothing is, and none runs.
+    /// One that dies over it is asked again: a deed that is done twice is done once.
+    fn deed(&self, session: SessionId, wish: &Ask) -> Result<Option<Answer>, ClientError> {
+        let socket = self.home().session(session).control_sock();
+        let deadline = Instant::now() + DEED;
+        loop {
+            if !self.is_attended(session)? {
+                if !self.owes(session)? {
+                    return Ok(None);
+                }
+                self.ensure(session)?;
+            }
+            match ask(&socket, wish, DEED) {
+                Ok(answer) => return Ok(Some(answer)),
+                Err(error) if Instant::now() >= deadline => {
+                    let why = format!("no answer: {error}");
+                    return Err(ClientError::Controller { session, why });
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+
+    /// What the session is doing. Asks the controller where one answers, else reads the journal.
+    ///
+    /// # Errors
+    /// The store can't be read.
+    pub fn status(&self, session: SessionId) -> Result<Status, ClientError> {
+        let socket = self.home().session(session).control_sock();
+        if let Ok(Answer::Status { status }) = ask(&socket, &Ask::Status, PROMPT_ANSWER) {
+            return Ok(status);
+        }
+        let machine = super::rebuild::fold_machine(self.home(), session)?;
+        let waiting = self.db().pending_deliveries(session)?.len();
+        let alive = self.home().session(session).generation(machine.generation()).alive();
+        let busy = machine.generation() > 0 && ostler_os::alive::is_busy(&alive).unwrap_or(false);
+        let process = match (busy, machine.phase()) {
+            (false, _) => "cold",
+            (true, Phase::Ending) => "ending",
+            (true, _) => "resident",
+        };
+        Ok(Status {
+            process: process.to_owned(),
+            generation: machine.generation(),
+            turn: machine.open_turn(),
+            waiting: u32::try_from(waiting).unwrap_or(u32::MAX),
+            parked: machine.parked().map(str::to_owned),
+            ..Status::default()
+        })
+    }
+}
+
+fn odd(session: SessionId, answer: &Answer) -> ClientError {
+    ClientError::Controller { session, why: format!("its answer is not understood: {answer:?}") }
+}

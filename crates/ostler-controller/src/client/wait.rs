@@ -1,0 +1,100 @@
+//! Waiting for a session, and what to print when it is over.
+
+use super::{ClientError, Ostler, Summary, Waited};
+use claude_wire::{Frame, Message};
+use ostler_core::ids::SessionId;
+use ostler_core::record::State;
+use ostler_core::rows::{Projection, Tokens, Turn};
+use std::time::{Duration, Instant};
+
+/// Between two looks at the store.
+const LOOK: Duration = Duration::from_millis(20);
+/// Between two looks whether somebody works on it.
+const ATTEND: Duration = Duration::from_secs(1);
+
+impl Ostler {
+    /// Waits until nothing is owed: every delivery is final and no turn runs.
+    ///
+    /// # Errors
+    /// The store can't be read; [`ClientError::Controller`] when work waits and no controller can be started.
+    pub fn wait(&self, session: SessionId, deadline: Option<Instant>) -> Result<Waited, ClientError> {
+        let mut attended: Option<Instant> = None;
+        loop {
+            if let Some(waited) = self.settled(session)? {
+                return Ok(waited);
+            }
+            if deadline.is_some_and(|at| Instant::now() >= at) {
+                return Ok(Waited::StillRunning);
+            }
+            if attended.is_none_or(|at| at.elapsed() >= ATTEND) {
+                attended = Some(Instant::now());
+                if !self.is_attended(session)? {
+                    if let Some(reason) = self.parked(session)? {
+                        return Ok(Waited::Parked(reason));
+                    }
+                    self.ensure(session)?;
+                }
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// One look: what a wait would come to now; None while something is owed.
+    ///
+    /// # Errors
+    /// The store can't be read.
+    pub fn settled(&self, session: SessionId) -> Result<Option<Waited>, ClientError> {
+        // The record first: a delivery that is accepted between the two looks is then not overlooked.
+        let (record, _) = self.db().record(session)?;
+        let pending = self.db().pending_deliveries(session)?;
+        if record.state == State::Active || !pending.is_empty() {
+            return Ok(None);
+        }
+        let rows = self.db().load_projection(session)?;
+        Ok(Some(Waited::Settled(last_settled(&rows))))
+    }
+
+    fn parked(&self, session: SessionId) -> Result<Option<String>, ClientError> {
+        let machine = super::rebuild::fold_machine(self.home(), session)?;
+        Ok(machine.parked().filter(|_| machine.open_turn().is_none()).map(str::to_owned))
+    }
+
+    /// What to print when a turn is over.
+    ///
+    /// # Errors
+    /// The store can't be read.
+    pub fn summary(&self, session: SessionId) -> Result<Summary, ClientError> {
+        let rows = self.db().load_projection(session)?;
+        let turn = last_settled(&rows);
+        let answer = match &turn {
+            Some(turn) => self.answer_of(session, turn)?,
+            None => None,
+        };
+        let of_turn = rows.spend.iter().filter(|s| turn.as_ref().is_some_and(|t| t.generation == s.generation));
+        Ok(Summary {
+            outcome: turn.as_ref().and_then(|t| t.outcome),
+            answer,
+            turns: u32::try_from(rows.turns.len()).unwrap_or(u32::MAX),
+            tokens: rows.spend.iter().fold(Tokens::default(), |sum, s| sum.plus(s.tokens)),
+            usd: rows.spend.iter().map(|s| s.usd).sum(),
+            turn_usd: of_turn.map(|s| s.usd).sum(),
+            turn,
+        })
+    }
+
+    /// The text of a turn's last main-lane answer.
+    fn answer_of(&self, session: SessionId, turn: &Turn) -> Result<Option<String>, ClientError> {
+        let Some((start, end)) = turn.answer else { return Ok(None) };
+        let files = self.home().session(session).generation(turn.generation);
+        let bytes = ostler_store::journal::read_range(&files, start, end)
+            .map_err(|source| ClientError::Journal { session, source: Box::new(source) })?;
+        Ok(match Frame::from_vec(bytes).into_message() {
+            Message::Result(line) => line.result,
+            _ => None,
+        })
+    }
+}
+
+fn last_settled(rows: &Projection) -> Option<Turn> {
+    rows.turns.iter().rev().find(|t| t.settled_at.is_some()).cloned()
+}

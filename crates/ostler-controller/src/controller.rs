@@ -1,0 +1,224 @@
+//! The controller: the loop around one session.
+//!
+//! It holds the session's `lock`, folds the journal into a [`Machine`], and then repeats: read what the child said,
+//! ask the machine what to do next, write the row that says so, do it. Everything it knows is in the journal and the
+//! store, so it may be killed at any instruction: the keeper starts the next one, which folds the same files and goes
+//! on.
+//!
+//! | file | subject |
+//! | --- | --- |
+//! | `controller/journal.rs` | folding at the start; reading `out`; appending rows |
+//! | `controller/world.rs` | what the machine can't know: the store, the clock, what people ask for |
+//! | `controller/perform.rs` | one action of the machine is carried out |
+//! | `controller/start.rs` | a generation is started |
+//! | `controller/transcript.rs` | where a conversation's transcript is, and what it had cost |
+//! | `controller/pipe.rs` | bracketed writes to the child |
+//! | `controller/death.rs` | the child is dead: what is left of its tree, what it said last |
+//! | `controller/commit.rs` | durable first, then the store |
+//! | `controller/adopt.rs` | another controller's child |
+//! | `controller/control.rs` | the control socket |
+//! | `controller/link.rs` | the keeper, as seen from here |
+//! | `controller/lab.rs` | the lab that a lab session talks to |
+
+mod adopt;
+mod commit;
+mod control;
+mod death;
+mod error;
+mod journal;
+mod lab;
+mod link;
+mod perform;
+mod pipe;
+mod start;
+mod transcript;
+mod world;
+
+use crate::keeper::{CONTROLLER_BUSY, CONTROLLER_DONE};
+use control::Control;
+use error::ControllerError;
+pub(crate) use error::chain;
+pub(crate) use journal::fold;
+use journal::OutTail;
+use link::Keeper;
+use ostler_core::ids::SessionId;
+use ostler_core::machine::{Machine, Phase};
+use ostler_core::spec::LaunchSpec;
+use ostler_os::lockfile;
+use ostler_os::poll::{Interest, Pollable, Poller};
+use ostler_os::process::{Identity, PidFd};
+use ostler_store::{CtlFile, Db, Durability, Home, SessionDir, SessionFile};
+use pipe::Pipe;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use world::Wants;
+
+/// How often a child's output is looked at while it lives.
+const LIVE_TICK: Duration = Duration::from_millis(20);
+/// How often the store is looked at when nothing happens.
+const REST_TICK: Duration = Duration::from_millis(200);
+
+/// Runs the controller of a session; `args`: home, session id. Gives the exit status.
+pub fn main(args: &[OsString]) -> i32 {
+    let [home, session] = args else { return 2 };
+    let Some(session) = session.to_str().and_then(|s| s.parse().ok()) else { return 2 };
+    match run(Path::new(home), session) {
+        Ok(status) => status,
+        Err(error) => {
+            log(&format!("controller ends: {}", error::chain(&error)));
+            1
+        }
+    }
+}
+
+fn run(home: &Path, session: SessionId) -> Result<i32, ControllerError> {
+    let home = Home::open(home)?;
+    let dir = home.session(session);
+    let Some(lock) = lockfile::try_lock(&dir.lock())? else { return Ok(CONTROLLER_BUSY) };
+    lock.set_note(std::process::id().to_string().as_bytes())?;
+    let db = home.db(Durability::Normal)?;
+    let file = SessionFile::read(&dir)?;
+    let spec = LaunchSpec::from_json(file.spec.get())?;
+    let keeper = Keeper::connect(&dir)?;
+    let control = Control::bind(&dir, &lock)?;
+    let started = Instant::now();
+    let machine = Machine::new(file.conversation, ostler_core::limits::Limits::default());
+    let mut controller = Controller {
+        session,
+        home,
+        dir,
+        db,
+        spec,
+        machine,
+        keeper,
+        control,
+        started,
+        out: None,
+        ctl: None,
+        pipe: None,
+        child: None,
+        wants: Wants::default(),
+        lab: None,
+        disk_full: false,
+        committed: None,
+        dirty: true,
+    };
+    controller.fold()?;
+    controller.take_over()?;
+    controller.serve(&lock)
+}
+
+/// One session's controller.
+#[derive(Debug)]
+struct Controller {
+    session: SessionId,
+    home: Home,
+    dir: SessionDir,
+    db: Db,
+    spec: LaunchSpec,
+    machine: Machine,
+    keeper: Keeper,
+    control: Control,
+    started: Instant,
+    /// The current generation's `out`, being read.
+    out: Option<OutTail>,
+    /// The current generation's `ctl`, being written.
+    ctl: Option<CtlFile>,
+    /// The way to the child.
+    pipe: Option<Pipe>,
+    /// The child, as far as it is known who it is.
+    child: Option<(Identity, PidFd)>,
+    wants: Wants,
+    /// Held while a child of this session may need the lab.
+    lab: Option<lockfile::Lock>,
+    /// The reserve could not be topped up.
+    disk_full: bool,
+    /// When the store was last written.
+    committed: Option<Instant>,
+    /// The store doesn't have everything the machine has.
+    dirty: bool,
+}
+
+impl Controller {
+    /// Monotonic milliseconds of this process.
+    fn now(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn serve(&mut self, lock: &lockfile::Lock) -> Result<i32, ControllerError> {
+        loop {
+            self.pump()?;
+            self.notice_death()?;
+            self.control.receive();
+            self.serve_faces();
+            self.wants.refresh(&self.db, self.session, &self.machine)?;
+            self.go_on_writing()?;
+            self.act()?;
+            self.answer_waiters()?;
+            self.commit_if_due()?;
+            if self.may_leave()? {
+                self.commit()?;
+                self.control.unlink();
+                // Somebody may have stored work while the socket was still there, or found it gone just now.
+                self.wants.must_refresh();
+                self.wants.refresh(&self.db, self.session, &self.machine)?;
+                if self.may_leave()? {
+                    return Ok(CONTROLLER_DONE);
+                }
+                self.control = Control::bind(&self.dir, lock)?;
+            }
+            if self.keeper.is_gone() {
+                return self.find_another_keeper();
+            }
+            self.rest()?;
+        }
+    }
+
+    /// Does what the machine says until it has nothing more to say.
+    fn act(&mut self) -> Result<(), ControllerError> {
+        while let Some(action) = self.decide() {
+            if !self.perform(action)? {
+                break;
+            }
+            self.pump()?;
+        }
+        Ok(())
+    }
+
+    fn may_leave(&self) -> Result<bool, ControllerError> {
+        let owed = self.machine.owes(&self.wants.pending) && !self.disk_full;
+        Ok(!owed && self.machine.phase() == Phase::Cold && !self.control.has_waiters())
+    }
+
+    /// Waits for the first thing to happen.
+    fn rest(&mut self) -> Result<(), ControllerError> {
+        let live = self.machine.phase() != Phase::Cold;
+        let tick = if live { LIVE_TICK } else { REST_TICK };
+        let mut poller = Poller::new();
+        self.control.watch(&mut poller);
+        self.keeper.watch(&mut poller);
+        if let Some((_, pidfd)) = &self.child {
+            poller.add(pidfd.source(), Interest::Read);
+        }
+        poller.wait(Some(Instant::now() + tick))?;
+        Ok(())
+    }
+
+    /// A dead keeper can't be replaced under a living controller; both start anew and adopt the child.
+    fn find_another_keeper(&mut self) -> Result<i32, ControllerError> {
+        log("the keeper is gone; another one is started, and its controller goes on");
+        self.commit()?;
+        self.control.unlink();
+        crate::client::start_keeper(&self.home, self.session)?;
+        Ok(CONTROLLER_DONE)
+    }
+}
+
+/// stderr is the controller's log.
+fn log(text: &str) {
+    use std::io::Write;
+    let now = journal::wall().0;
+    // Nobody could be told that the log can't be written.
+    let _ = writeln!(std::io::stderr(), "{now} {text}");
+}

@@ -1,0 +1,104 @@
+//! Durable first, then the store.
+//!
+//! The store is never ahead of the journal: whatever it says can be folded again from files that are on the disk.
+
+use super::error::ControllerError;
+use super::{Controller, log, transcript};
+use crate::crash;
+use ostler_core::ctl::Event;
+use ostler_core::machine::Machine;
+use ostler_core::record::{Record, RecordEvent};
+use ostler_core::rows::Projection;
+use ostler_os::durable::fdatasync;
+use ostler_store::DbError;
+use ostler_store::db::RecordChange;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Between two commits that nothing urgent asks for: at most four a second.
+const PACE: Duration = Duration::from_millis(250);
+/// How often a record that others keep changing is tried.
+const RACES: u32 = 8;
+
+impl Controller {
+    /// The turn is over: everything it said is brought to the disk, then its row, then the store.
+    pub(super) fn settle(&mut self, gave_up_tasks: u32) -> Result<(), ControllerError> {
+        crash::point("before-settled");
+        let Some(turn) = self.machine.open_turn() else { return Ok(()) };
+        if let Some(out) = &self.out {
+            fdatasync(out.file())?;
+        }
+        let link = self.dir.transcript();
+        if let Err(error) = transcript::keep(self.config_dir().as_deref(), self.machine.conversation(), &link) {
+            log(&format!("no link to the transcript: {error}"));
+        }
+        self.say(Event::Settled { turn, gave_up_tasks })?;
+        if let Some(ctl) = &self.ctl {
+            ctl.sync()?;
+        }
+        self.wants.rested_since = Some(self.now());
+        self.commit()?;
+        crash::point("settled");
+        Ok(())
+    }
+
+    /// Where this session's children keep their transcripts.
+    fn config_dir(&self) -> Option<PathBuf> {
+        if self.spec.lab.is_some() {
+            return Some(self.lab_config_dir());
+        }
+        let stored = |name: &str| self.spec.environment.values.get(name).map(PathBuf::from);
+        let inherited = |name: &str| std::env::var_os(name).map(PathBuf::from);
+        stored("CLAUDE_CONFIG_DIR")
+            .or_else(|| stored("HOME").map(|home| home.join(".claude")))
+            .or_else(|| inherited("HOME").map(|home| home.join(".claude")))
+    }
+
+    pub(super) fn commit_if_due(&mut self) -> Result<(), ControllerError> {
+        let due = self.committed.is_none_or(|at| at.elapsed() >= PACE);
+        if self.dirty && due { self.commit() } else { Ok(()) }
+    }
+
+    /// Writes what the machine knows to the store, record included. A store that can't be written is tried again; the
+    /// journal has everything.
+    pub(super) fn commit(&mut self) -> Result<(), ControllerError> {
+        let rows = self.machine.project();
+        match self.store(&rows) {
+            Ok(()) => self.dirty = false,
+            Err(error @ (DbError::DiskFull { .. } | DbError::Busy { .. })) => {
+                log(&format!("the store could not be written: {error}"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        self.committed = Some(Instant::now());
+        Ok(())
+    }
+
+    fn store(&self, rows: &Projection) -> Result<(), DbError> {
+        for _ in 0..RACES {
+            let (record, revision) = self.db.record(self.session)?;
+            let change = wanted(&self.machine, &record).map(|new| RecordChange { expected: revision, new });
+            let done = self.db.commit_projection(self.session, rows, change.as_ref())?;
+            if done.record_set {
+                break;
+            }
+        }
+        self.db.set_conversation(self.session, self.machine.conversation())
+    }
+}
+
+/// The record that the machine's state asks for; None when it is right already, or not ours to change.
+pub(crate) fn wanted(machine: &Machine, record: &Record) -> Option<Record> {
+    if machine.open_turn().is_some() {
+        return record.after(&RecordEvent::TurnStarts);
+    }
+    let (outcome, failure) = machine.last_outcome()?;
+    record.after(&RecordEvent::TurnSettled { outcome, failure }).or_else(|| {
+        // A turn that began and settled between two commits.
+        let turns = machine.rows().turns.len();
+        let never = record.state == ostler_core::record::State::New && turns > 0;
+        let active = never.then(|| record.after(&RecordEvent::TurnStarts)).flatten()?;
+        let (outcome, failure) = machine.last_outcome()?;
+        active.after(&RecordEvent::TurnSettled { outcome, failure })
+    })
+}

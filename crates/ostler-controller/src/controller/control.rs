@@ -1,0 +1,298 @@
+//! The control socket: requests of faces, answered at once or when what they asked for has happened.
+
+use super::error::ControllerError;
+use super::{Controller, log};
+use crate::client::Status;
+use crate::protocol::{Answer, Ask};
+use ostler_core::ctl::{Deadline, Event};
+use ostler_core::machine::{Activity, InterruptStatus, Phase, Wish};
+use ostler_os::ipc::{Listener, Stream};
+use ostler_os::lockfile::Lock;
+use ostler_os::poll::{Interest, Pollable, Poller};
+use ostler_store::SessionDir;
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+
+/// The longest request, in bytes.
+const LINE: usize = 64 << 10;
+/// How many faces are served at once; a further one waits in the socket's queue.
+const FACES: usize = 64;
+
+/// The socket and who is connected.
+#[derive(Debug)]
+pub(super) struct Control {
+    listener: Listener,
+    faces: Vec<Face>,
+    asked: VecDeque<(u64, Ask)>,
+    waiters: Vec<Waiter>,
+    next_face: u64,
+}
+
+#[derive(Debug)]
+struct Face {
+    id: u64,
+    stream: Stream,
+    unread: Vec<u8>,
+    unsent: Vec<u8>,
+    closed: bool,
+}
+
+/// A face that waits for something to happen.
+#[derive(Debug)]
+struct Waiter {
+    face: u64,
+    what: Waiting,
+}
+
+#[derive(Debug)]
+enum Waiting {
+    Interrupt(String),
+    Stop,
+}
+
+impl Control {
+    pub(super) fn bind(dir: &SessionDir, lock: &Lock) -> Result<Self, ControllerError> {
+        let listener = Listener::bind(&dir.control_sock(), lock)?;
+        Ok(Self { listener, faces: Vec::new(), asked: VecDeque::new(), waiters: Vec::new(), next_face: 0 })
+    }
+
+    pub(super) fn unlink(&self) {
+        if let Err(error) = self.listener.unlink() {
+            log(&format!("the control socket stays: {error}"));
+        }
+    }
+
+    pub(super) fn watch<'a>(&'a self, poller: &mut Poller<'a>) {
+        if self.faces.len() < FACES {
+            poller.add(self.listener.source(), Interest::Read);
+        }
+        for face in &self.faces {
+            let interest = if face.unsent.is_empty() { Interest::Read } else { Interest::Both };
+            poller.add(face.stream.source(), interest);
+        }
+    }
+
+    pub(super) fn has_waiters(&self) -> bool {
+        !self.waiters.is_empty() || self.faces.iter().any(|f| !f.unsent.is_empty() && !f.closed)
+    }
+
+    /// Takes in what faces have sent, and sends on what they have not taken yet.
+    pub(super) fn receive(&mut self) {
+        while self.faces.len() < FACES {
+            let Ok(Some(stream)) = self.listener.accept() else { break };
+            self.next_face += 1;
+            let id = self.next_face;
+            self.faces.push(Face { id, stream, unread: Vec::new(), unsent: Vec::new(), closed: false });
+        }
+        for face in &mut self.faces {
+            face.read();
+            while let Some(ask) = face.next_ask() {
+                self.asked.push_back((face.id, ask));
+            }
+            face.flush();
+        }
+        self.drop_closed();
+    }
+
+    fn drop_closed(&mut self) {
+        let asked = &self.asked;
+        self.faces.retain(|f| !f.closed || asked.iter().any(|(id, _)| *id == f.id));
+        let faces = &self.faces;
+        self.waiters.retain(|w| faces.iter().any(|f| f.id == w.face && !f.closed));
+    }
+
+    fn answer(&mut self, face: u64, answer: &Answer) {
+        let Some(face) = self.faces.iter_mut().find(|f| f.id == face) else { return };
+        match serde_json::to_vec(answer) {
+            Ok(mut line) => {
+                line.push(b'\n');
+                face.unsent.extend_from_slice(&line);
+                face.flush();
+            }
+            Err(error) => log(&format!("an answer can't be written as JSON: {error}")),
+        }
+    }
+}
+
+impl Face {
+    fn read(&mut self) {
+        let mut chunk = [0; 4096];
+        while !self.closed && self.unread.len() <= LINE {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => self.closed = true,
+                Ok(n) => self.unread.extend_from_slice(&chunk[..n]),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => self.closed = true,
+            }
+        }
+        self.closed |= self.unread.len() > LINE;
+    }
+
+    fn next_ask(&mut self) -> Option<Ask> {
+        let end = self.unread.iter().position(|b| *b == b'\n')?;
+        let line: Vec<u8> = self.unread.drain(..=end).collect();
+        match serde_json::from_slice(&line) {
+            Ok(ask) => Some(ask),
+            Err(_) => {
+                self.unsent.extend_from_slice(b"{\"is\":\"unknown\"}\n");
+                None
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        while !self.unsent.is_empty() && !self.closed {
+            match self.stream.write(&self.unsent) {
+                Ok(n) => drop(self.unsent.drain(..n)),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => self.closed = true,
+            }
+        }
+    }
+}
+
+impl Controller {
+    /// Carries out what faces asked for. What must wait for something becomes a waiter.
+    pub(super) fn serve_faces(&mut self) {
+        while let Some((face, ask)) = self.control.asked.pop_front() {
+            let answer = match ask {
+                Ask::Hello => Some(here()),
+                Ask::Poke => {
+                    self.wants.must_refresh();
+                    Some(here())
+                }
+                Ask::Status => Some(Answer::Status { status: self.status() }),
+                Ask::Interrupt { cancel_queued } => self.interrupt_asked(face, cancel_queued),
+                Ask::Stop => self.stop_asked(face),
+            };
+            if let Some(answer) = answer {
+                self.control.answer(face, &answer);
+            }
+        }
+    }
+
+    fn interrupt_asked(&mut self, face: u64, cancel_queued: bool) -> Option<Answer> {
+        if self.machine.open_turn().is_none() {
+            return Some(Answer::NothingRunning);
+        }
+        // A second interrupt joins the first.
+        let request_id = match &self.wants.interrupt {
+            Some(wish) => wish.request_id.clone(),
+            None => {
+                let id = format!("ostler-interrupt-{}", uuid::Uuid::new_v4());
+                self.wants.interrupt = Some(Wish { request_id: id.clone(), cancel_queued });
+                self.wants.interrupt_since = self.now();
+                id
+            }
+        };
+        self.control.waiters.push(Waiter { face, what: Waiting::Interrupt(request_id) });
+        None
+    }
+
+    fn stop_asked(&mut self, face: u64) -> Option<Answer> {
+        if self.machine.phase() == Phase::Cold {
+            return Some(Answer::NothingRunning);
+        }
+        self.wants.stop = true;
+        self.control.waiters.push(Waiter { face, what: Waiting::Stop });
+        None
+    }
+
+    /// Tells waiters what has happened by now.
+    pub(super) fn answer_waiters(&mut self) -> Result<(), ControllerError> {
+        self.give_up_deaf_child()?;
+        let mut waiting = std::mem::take(&mut self.control.waiters);
+        waiting.retain(|waiter| match self.outcome(&waiter.what) {
+            Some(answer) => {
+                self.control.answer(waiter.face, &answer);
+                false
+            }
+            None => true,
+        });
+        self.control.waiters = waiting;
+        if self.machine.phase() == Phase::Cold && self.machine.open_turn().is_none() {
+            self.wants.stop = false;
+            self.wants.interrupt = None;
+        }
+        let resolved = |w: &Wish| self.outcome(&Waiting::Interrupt(w.request_id.clone())).is_some();
+        if self.wants.interrupt.as_ref().is_some_and(resolved) && !self.disk_full {
+            self.wants.interrupt = None;
+        }
+        Ok(())
+    }
+
+    fn outcome(&self, what: &Waiting) -> Option<Answer> {
+        let cold = self.machine.phase() == Phase::Cold;
+        match what {
+            Waiting::Stop if cold && self.machine.open_turn().is_none() => {
+                let last = self.machine.rows().generations.last();
+                let (killed, proven) = last.map_or((0, true), |g| (g.killed, g.proven));
+                Some(Answer::Ended { killed, proven })
+            }
+            Waiting::Stop => None,
+            Waiting::Interrupt(id) => match self.machine.interrupt_status(id) {
+                InterruptStatus::Confirmed(still_queued) => Some(Answer::Confirmed { still_queued }),
+                InterruptStatus::Refused(why) => Some(Answer::Forced { why: format!("the child refused: {why}") }),
+                InterruptStatus::Gone => Some(forced()),
+                _ if cold => Some(forced()),
+                InterruptStatus::NotSent if self.machine.open_turn().is_none() => Some(Answer::NothingRunning),
+                _ => None,
+            },
+        }
+    }
+
+    /// A child that doesn't even read its pipe can't be asked: the interrupt's deadline counts from the wish.
+    fn give_up_deaf_child(&mut self) -> Result<(), ControllerError> {
+        let Some(wish) = &self.wants.interrupt else { return Ok(()) };
+        let unsent = self.machine.interrupt_status(&wish.request_id) == InterruptStatus::NotSent;
+        let late = self.now() >= self.wants.interrupt_since + self.machine.limits().interrupt;
+        let live = matches!(self.machine.phase(), Phase::Resident | Phase::Starting);
+        if unsent && late && live && self.machine.open_turn().is_some() && !self.machine.killing() {
+            self.say(Event::Expired { deadline: Deadline::Interrupt })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn status(&self) -> Status {
+        let phase = match self.machine.phase() {
+            Phase::Cold => "cold",
+            Phase::Starting => "starting",
+            Phase::Resident => "resident",
+            Phase::Ending => "ending",
+        };
+        Status {
+            process: phase.to_owned(),
+            generation: self.machine.generation(),
+            turn: self.machine.open_turn(),
+            activity: self.machine.activity().map(|a| words(&a)),
+            waiting: u32::try_from(self.wants.pending.len()).unwrap_or(u32::MAX),
+            pid: self.child.as_ref().map(|(identity, _)| identity.pid),
+            parked: self.machine.parked().map(str::to_owned),
+        }
+    }
+}
+
+fn here() -> Answer {
+    Answer::Here { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() }
+}
+
+fn forced() -> Answer {
+    Answer::Forced { why: "the child did not confirm it in time and was killed".to_owned() }
+}
+
+fn words(activity: &Activity) -> String {
+    match activity {
+        Activity::Starting => "starting".to_owned(),
+        Activity::Thinking => "thinking".to_owned(),
+        Activity::Tool(name) => format!("tool {name}"),
+        Activity::Permission => "permission".to_owned(),
+        Activity::Background => "background".to_owned(),
+        Activity::Compacting => "compacting".to_owned(),
+        Activity::Retrying => "retrying".to_owned(),
+        Activity::RateLimited(Some(until)) => format!("rate limited until {until}"),
+        Activity::RateLimited(None) => "rate limited until unknown".to_owned(),
+        Activity::Settling => "settling".to_owned(),
+    }
+}

@@ -1,0 +1,90 @@
+//! The child is dead: what is left of its tree, what it said last.
+
+use super::Controller;
+use super::error::ControllerError;
+use claude_wire::Tail;
+use ostler_core::ctl::{Event, Exit, KillReason};
+use ostler_core::machine::Phase;
+use ostler_os::alive;
+use ostler_store::GenDir;
+use std::io::{Read, Seek, SeekFrom};
+
+/// How much of its last words is kept, in bytes.
+const LAST_WORDS: u64 = 4 << 10;
+
+impl Controller {
+    /// Announces a kill and carries it out; the death itself is noticed like any other.
+    pub(super) fn kill(&mut self, why: KillReason) -> Result<(), ControllerError> {
+        self.say(Event::Kill { why })?;
+        self.pipe = None;
+        self.keeper.kill().map(drop)
+    }
+
+    /// The kernel decides: a free `alive` lock is a dead child.
+    pub(super) fn notice_death(&mut self) -> Result<(), ControllerError> {
+        if self.machine.phase() == Phase::Cold {
+            return Ok(());
+        }
+        let files = self.dir.generation(self.machine.generation());
+        if alive::is_busy(&files.alive())? {
+            if self.machine.killing() {
+                // A controller before us announced it and was killed itself.
+                self.keeper.kill()?;
+            }
+            return Ok(());
+        }
+        self.buried(&files)
+    }
+
+    fn buried(&mut self, files: &GenDir) -> Result<(), ControllerError> {
+        self.child = None;
+        self.pipe = None;
+        self.pump()?;
+        // What it left behind, in whatever group or session: found as our keeper's descendants and by its marker.
+        let killed = self.keeper.kill()?;
+        self.pump()?;
+        let rest = self.out.as_ref().map(super::journal::OutTail::tail);
+        if let Some(Tail { start, len }) = rest.filter(|t| t.len > 0) {
+            self.machine.garbled(start + len);
+        }
+        let exit = exit_of(files).unwrap_or(killed.exit);
+        let said = last_words(files);
+        self.say_dead(exit, killed.proven, killed.killed, said)?;
+        self.lab = None;
+        self.commit()
+    }
+
+    /// The row's offset counts complete lines only: an unterminated rest is no line.
+    fn say_dead(
+        &mut self,
+        exit: Exit,
+        proven: bool,
+        killed: u32,
+        said: Option<String>,
+    ) -> Result<(), ControllerError> {
+        self.say(Event::Dead { exit, proven, killed, said })
+    }
+}
+
+/// What the keeper wrote when it reaped the child.
+fn exit_of(files: &GenDir) -> Option<Exit> {
+    let text = std::fs::read_to_string(files.exit()).ok()?;
+    match text.trim().split_once(' ')? {
+        ("code", n) => n.parse().ok().map(Exit::Code),
+        ("signal", n) => n.parse().ok().map(Exit::Signal),
+        _ => None,
+    }
+}
+
+/// The end of its stderr, for people.
+fn last_words(files: &GenDir) -> Option<String> {
+    let mut file = std::fs::File::open(files.err()).ok()?;
+    let len = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(LAST_WORDS))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(LAST_WORDS).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let words = text.trim();
+    let skip = words.chars().count().saturating_sub(2_000);
+    (!words.is_empty()).then(|| words.chars().skip(skip).collect())
+}

@@ -1,0 +1,163 @@
+//! One action of the machine is carried out: its row first, then the deed.
+
+use super::Controller;
+use super::error::ControllerError;
+use claude_wire::{Content, Frame, Message, Request, build};
+use ostler_core::ctl::{Decision, Event, KillReason, Line};
+use ostler_core::ids::DeliveryId;
+use ostler_core::machine::Action;
+use ostler_core::rows::PermissionKind;
+use serde_json::value::RawValue;
+
+/// What a denied child is told when nobody said anything.
+const NO_REASON: &str = "The user denied this.";
+
+impl Controller {
+    /// False: nothing more can be done right now.
+    pub(super) fn perform(&mut self, action: Action) -> Result<bool, ControllerError> {
+        match action {
+            Action::Spawn { delivery } => self.start_generation(delivery)?,
+            Action::WriteUser { delivery } => self.write_user(delivery)?,
+            Action::Request { request_id, subtype, cancel_queued } => {
+                let request_id = request_id.unwrap_or_else(|| self.request_id(subtype));
+                let bytes = request_line(subtype, &request_id, cancel_queued);
+                let line = Line::Request { request_id, subtype: subtype.to_owned(), about: None };
+                self.write_line(line, bytes)?;
+            }
+            Action::Repeat { write, line } => {
+                if let Some(bytes) = self.line_again(&line)? {
+                    self.put(write, bytes)?;
+                } else {
+                    // What it was can't be told any more: the same as a spoiled pipe.
+                    self.kill(KillReason::SpoiledPipe)?;
+                }
+            }
+            Action::Answer { request_id, decision, by, message } => {
+                self.answer(&request_id, decision, by, message)?;
+            }
+            Action::Refuse { request_id } => {
+                let bytes = refusal(&request_id);
+                self.write_line(Line::Answer { request_id }, bytes)?;
+            }
+            Action::Expire { deadline } => self.say(Event::Expired { deadline })?,
+            Action::BeginTurn => {
+                let turn = self.machine.rows().turns.last().map_or(1, |t| t.no + 1);
+                self.say(Event::TurnBegan { turn })?;
+                self.commit()?;
+            }
+            Action::Settle { gave_up_tasks } => self.settle(gave_up_tasks)?,
+            Action::End { why } => self.say(Event::Ending { why })?,
+            Action::Kill { why } => {
+                self.kill(why)?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn write_user(&mut self, delivery: DeliveryId) -> Result<(), ControllerError> {
+        let bytes = self.user_line(delivery)?;
+        let began = self.machine.open_turn().is_none();
+        self.wants.rested_since = None;
+        self.write_line(Line::User { delivery }, bytes)?;
+        if began {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    /// The same bytes each time: the uuid and the stored body are all that is in it.
+    fn user_line(&self, delivery: DeliveryId) -> Result<Vec<u8>, ControllerError> {
+        let body = self.db.delivery_body(delivery)?;
+        let text = String::from_utf8_lossy(&body);
+        let content = match serde_json::from_str::<String>(&text) {
+            Ok(text) => Content::Text(text),
+            Err(_) => match RawValue::from_string(text.into_owned()) {
+                Ok(raw) => Content::Blocks(raw),
+                Err(_) => Content::Text(String::from_utf8_lossy(&body).into_owned()),
+            },
+        };
+        Ok(build::user_line(delivery.0, &content, None))
+    }
+
+    /// Ids that no two requests of a session share.
+    fn request_id(&self, subtype: &str) -> String {
+        format!("ostler-{subtype}-{}-{}", self.machine.generation(), self.machine.next_write())
+    }
+
+    /// Records the decision, unless that was done before, and answers the child.
+    fn answer(
+        &mut self,
+        request_id: &str,
+        decision: Decision,
+        by: String,
+        message: Option<String>,
+    ) -> Result<(), ControllerError> {
+        if self.machine.decided(request_id).is_none() {
+            let request_id = request_id.to_owned();
+            self.say(Event::Decided { request_id, decision, by, message })?;
+        }
+        if let Some(bytes) = self.answer_line(request_id)? {
+            self.write_line(Line::Answer { request_id: request_id.to_owned() }, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of an answer, from what the child asked and what was decided.
+    fn answer_line(&self, request_id: &str) -> Result<Option<Vec<u8>>, ControllerError> {
+        let rows = &self.machine.rows().permissions;
+        let no = self.machine.generation();
+        let Some(row) = rows.iter().rev().find(|p| p.generation == no && p.request_id == request_id) else {
+            return Ok(None);
+        };
+        if !matches!(row.kind, PermissionKind::Tool | PermissionKind::Question | PermissionKind::Plan) {
+            return Ok(Some(refusal(request_id)));
+        }
+        let (start, end) = row.line;
+        let asked = ostler_store::journal::read_range(&self.dir.generation(no), start, end)?;
+        let Message::ControlRequest(asked) = Frame::from_vec(asked).into_message() else { return Ok(None) };
+        let Request::CanUseTool(ask) = asked.request else { return Ok(None) };
+        Ok(match row.decision {
+            Some(Decision::Allow) => {
+                let edited = self.edited_input(request_id)?;
+                Some(build::allow(request_id, edited.as_deref().unwrap_or(&ask.input), None))
+            }
+            Some(Decision::Deny) => {
+                let why = row.message.as_deref().filter(|m| !m.is_empty()).unwrap_or(NO_REASON);
+                Some(build::deny(request_id, why, false))
+            }
+            None => None,
+        })
+    }
+
+    /// What a face wants the tool to get instead.
+    fn edited_input(&self, request_id: &str) -> Result<Option<Box<RawValue>>, ControllerError> {
+        let no = self.machine.generation();
+        let rows = self.db.permissions(self.session)?;
+        let face = rows.into_iter().rev().find(|p| p.journal.generation == no && p.journal.request_id == request_id);
+        let text = face.and_then(|p| p.face).and_then(|f| f.updated_input);
+        Ok(text.and_then(|t| RawValue::from_string(t).ok()))
+    }
+
+    /// The bytes of a line that an earlier controller began.
+    fn line_again(&self, line: &Line) -> Result<Option<Vec<u8>>, ControllerError> {
+        match line {
+            Line::User { delivery } => self.user_line(*delivery).map(Some),
+            Line::Request { request_id, subtype, .. } => Ok(Some(request_line(subtype, request_id, false))),
+            Line::Answer { request_id } => self.answer_line(request_id),
+        }
+    }
+}
+
+fn refusal(request_id: &str) -> Vec<u8> {
+    build::error_response(request_id, "ostler does not know this kind of request")
+}
+
+fn request_line(subtype: &str, request_id: &str, cancel_queued: bool) -> Vec<u8> {
+    match subtype {
+        "interrupt" => build::interrupt(request_id, cancel_queued),
+        "end_session" => build::end_session(request_id),
+        "initialize" => build::initialize(request_id),
+        other => build::other_request(request_id, other),
+    }
+}

@@ -1,0 +1,177 @@
+//! The children of the session: started, reaped and killed here.
+
+use super::{Post, log};
+use ostler_os::process::{self, Identity};
+use ostler_os::reap::Exit;
+use ostler_os::spawn::{ChildSpec, SpawnError, spawn_child};
+use ostler_os::tree::{KillPlan, kill_tree};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A child raises its own OOM score: under pressure it goes before its keeper does.
+const OOM: i16 = 300;
+/// How long a kill may take before what is left is reported. A child that outlives SIGKILL by this much is stuck in
+/// the kernel.
+const KILL: Duration = Duration::from_secs(10);
+
+struct Child {
+    generation: OsString,
+    dir: PathBuf,
+    identity: Option<Identity>,
+    pid: u32,
+    exit: Option<Exit>,
+}
+
+/// Every generation that this keeper started; at most one of them is alive.
+pub(super) struct Children {
+    session: OsString,
+    dir: PathBuf,
+    last: Option<Child>,
+}
+
+impl Children {
+    pub(super) fn new(post: &Post) -> Self {
+        Self { session: OsString::from(&post.session), dir: post.dir.clone(), last: None }
+    }
+
+    pub(super) fn any_alive(&self) -> bool {
+        self.last.as_ref().is_some_and(|c| c.exit.is_none())
+    }
+
+    /// A process was reaped: ours, or something that was left to us.
+    pub(super) fn died(&mut self, pid: u32, exit: Exit) {
+        let Some(child) = self.last.as_mut().filter(|c| c.pid == pid && c.exit.is_none()) else { return };
+        child.exit = Some(exit);
+        let text = exit_words(Some(exit));
+        if let Err(error) = ostler_os::durable::replace_file(&child.dir.join("exit"), text.as_bytes()) {
+            log(&format!("failed to write the exit of generation {}: {error}", child.generation.display()));
+        }
+    }
+
+    /// Carries out one request; the reply's fields.
+    pub(super) fn request(&mut self, fields: &[OsString], controller: Option<u32>) -> Vec<OsString> {
+        match fields.first().and_then(|f| f.to_str()) {
+            Some("spawn") => self.spawn(&fields[1..]),
+            Some("kill") => self.kill(controller),
+            Some("child") => self.describe(),
+            _ => vec!["failed".into(), "unknown request".into()],
+        }
+    }
+
+    /// Fields: generation, its folder, cwd, number of arguments, arguments, `NAME=value` …
+    fn spawn(&mut self, fields: &[OsString]) -> Vec<OsString> {
+        if self.any_alive() {
+            return vec!["failed".into(), "another child of this session is alive".into()];
+        }
+        let Some((generation, dir, spec)) = parse_spawn(fields) else {
+            return vec!["failed".into(), "the start request is not complete".into()];
+        };
+        match spawn_child(&spec) {
+            Ok(started) => {
+                let identity = process::identity_of(started.pid).ok().flatten();
+                let pid = started.pid;
+                self.last = Some(Child { generation, dir, identity, pid, exit: None });
+                vec!["started".into(), pid.to_string().into(), started.start_ticks.to_string().into()]
+            }
+            Err(error) => vec!["failed".into(), report(&error).into()],
+        }
+    }
+
+    fn kill(&mut self, controller: Option<u32>) -> Vec<OsString> {
+        let me = &self.dir;
+        let keep = |pid: u32| Some(pid) == controller || is_other_keeper(pid, me);
+        let roots: Vec<Identity> = self.last.iter().filter_map(|c| c.identity.clone()).collect();
+        let plan = KillPlan {
+            roots: &roots,
+            marker: Some((OsStr::new("OSTLER_SESSION"), &self.session)),
+            own_children: true,
+            keep: &keep,
+            deadline: Instant::now() + KILL,
+        };
+        let killed = match kill_tree(&plan) {
+            Ok(killed) => killed,
+            Err(error) => return vec!["failed".into(), error.to_string().into()],
+        };
+        for (pid, exit) in &killed.reaped {
+            self.died(*pid, *exit);
+        }
+        let exit = self.last.as_ref().and_then(|c| c.exit);
+        vec![
+            "killed".into(),
+            killed.killed.to_string().into(),
+            u8::from(killed.proven && killed.left.is_empty()).to_string().into(),
+            exit_words(exit).into(),
+        ]
+    }
+
+    /// Which child this keeper is the parent of.
+    fn describe(&self) -> Vec<OsString> {
+        let Some(child) = &self.last else { return vec!["none".into()] };
+        let ticks = child.identity.as_ref().map_or(0, |i| i.start_ticks);
+        vec![
+            "child".into(),
+            child.generation.clone(),
+            child.pid.to_string().into(),
+            ticks.to_string().into(),
+            exit_words(child.exit).into(),
+        ]
+    }
+}
+
+/// `code N`, `signal N`, or `unknown`: also the contents of `gen/N/exit`.
+fn exit_words(exit: Option<Exit>) -> String {
+    match exit {
+        Some(Exit::Code(code)) => format!("code {code}"),
+        Some(Exit::Signal(signal)) => format!("signal {signal}"),
+        None => "unknown".to_owned(),
+    }
+}
+
+fn parse_spawn(fields: &[OsString]) -> Option<(OsString, PathBuf, ChildSpec)> {
+    let [generation, dir, cwd, count, rest @ ..] = fields else { return None };
+    let count: usize = count.to_str()?.parse().ok()?;
+    let (argv, env) = rest.split_at_checked(count)?;
+    let dir = PathBuf::from(dir);
+    let spec = ChildSpec {
+        argv: argv.to_vec(),
+        env: env.iter().map(|e| split_variable(e)).collect::<Option<_>>()?,
+        cwd: cwd.into(),
+        stdin_fifo: dir.join("in"),
+        stdout_append: dir.join("out"),
+        stderr: dir.join("err"),
+        alive: dir.join("alive"),
+        umask: 0o022,
+        oom_score_adj: Some(OOM),
+    };
+    Some((generation.clone(), dir, spec))
+}
+
+fn split_variable(text: &OsStr) -> Option<(OsString, OsString)> {
+    let bytes = text.as_encoded_bytes();
+    let at = bytes.iter().position(|b| *b == b'=')?;
+    Some((ostler_os::text::os_string(&bytes[..at]), ostler_os::text::os_string(&bytes[at + 1..])))
+}
+
+/// A session that was started from inside this one has a keeper of its own below us, and lives on. It is believed
+/// when it names another session folder whose keeper lock it holds.
+fn is_other_keeper(pid: u32, mine: &Path) -> bool {
+    let Ok(Some(words)) = process::command_line(pid) else { return false };
+    let [_, verb, _, _, dir, ..] = words.as_slice() else { return false };
+    if verb != "__keeper" || Path::new(dir) == mine {
+        return false;
+    }
+    let lock = Path::new(dir).join("keeper.lock");
+    let noted = ostler_os::lockfile::note(&lock).is_ok_and(|note| note == pid.to_string().as_bytes());
+    noted && ostler_os::lockfile::try_lock(&lock).is_ok_and(|free| free.is_none())
+}
+
+fn report(error: &SpawnError) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,64 @@
+//! What faces and controllers say to each other: one JSON object a line, one answer a request.
+//!
+//! `hello` and `poke` stay as they are for ever, whatever versions meet; everything else may change with the version,
+//! which `hello` tells.
+
+use serde::{Deserialize, Serialize};
+
+/// A face asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub(crate) enum Ask {
+    /// Who is there?
+    Hello,
+    /// The store has something new.
+    Poke,
+    /// What is the session doing?
+    Status,
+    /// Interrupt the turn; answered when the child confirmed it.
+    Interrupt {
+        /// Take back what is queued as well.
+        cancel_queued: bool,
+    },
+    /// End the child; answered when its tree is dead.
+    Stop,
+}
+
+/// The controller answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub(crate) enum Answer {
+    /// To `hello` and `poke`.
+    Here {
+        /// The controller's process.
+        pid: u32,
+        /// Its ostler version.
+        version: String,
+    },
+    /// To `status`.
+    Status {
+        /// What it is doing.
+        status: crate::client::Status,
+    },
+    /// An interrupt was confirmed.
+    Confirmed {
+        /// Deliveries that were still queued.
+        still_queued: Vec<String>,
+    },
+    /// An interrupt that the child did not take.
+    Forced {
+        /// What was done about it.
+        why: String,
+    },
+    /// Nothing runs that could be interrupted or stopped.
+    NothingRunning,
+    /// The tree is dead.
+    Ended {
+        /// Processes that had to be killed besides the child.
+        killed: u32,
+        /// Nothing can be left.
+        proven: bool,
+    },
+    /// The request is not understood.
+    Unknown,
+}
