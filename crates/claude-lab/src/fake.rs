@@ -47,7 +47,9 @@ pub fn main() -> ExitCode {
     let status = match run() {
         Ok(status) => status,
         Err(refusal) => {
-            output::complain(&refusal.text);
+            if !refusal.text.is_empty() {
+                output::complain(&refusal.text);
+            }
             refusal.status
         }
     };
@@ -70,7 +72,7 @@ fn run() -> Result<i32, Refusal> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let script = load_script()?;
     let habits = script.habits();
-    let options = match args::parse(&words, &habits) {
+    let options = match args::parse(&words) {
         Ok(args::Asked::Version) => {
             output::say(&format!("{} (Claude Code)\n", habits.version));
             return Ok(0);
@@ -88,8 +90,9 @@ fn load_script() -> Result<FakeScript, Refusal> {
     let Some(value) = std::env::var_os(SCRIPT_VARIABLE) else { return Ok(FakeScript::default()) };
     let text = match value.to_str() {
         Some(text) if text.contains('\n') => text.to_owned(),
-        _ => std::fs::read_to_string(&value)
-            .map_err(|error| Refusal::new(format!("fake-claude: cannot read {}: {error}", value.display())))?,
+        _ => std::fs::read_to_string(&value).map_err(|error| {
+            Refusal::new(format!("fake-claude: cannot read {}: {error}", value.display()))
+        })?,
     };
     FakeScript::parse(&text).map_err(|error| Refusal::new(format!("fake-claude: {error}")))
 }
