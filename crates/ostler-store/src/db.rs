@@ -29,7 +29,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long to wait for another process's write. Its transactions take milliseconds.
+/// How long to wait for another process's write. Transactions take milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The page cache of a controller, in KiB: there may be a hundred of them.
@@ -49,6 +49,7 @@ pub enum Durability {
 pub struct Db {
     conn: Connection,
     path: PathBuf,
+    patience: Duration,
 }
 
 impl Db {
@@ -62,10 +63,24 @@ impl Db {
         // SQLite would create it readable for others.
         durable::open_private(&path).map_err(|error| DbError::of_file(&path, error.into()))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let explain = |failure: Failure| failure.explain("open", &path);
+        let explain = |failure: Failure| failure.explain("open", &path, PATIENCE);
         let conn = Connection::open_with_flags(&path, flags).map_err(|e| explain(e.into()))?;
         prepare(&conn).map_err(explain)?;
-        Self { conn, path }.with_durability(durability)
+        Self { conn, path, patience: PATIENCE }.with_durability(durability)
+    }
+
+    /// The same connection with another limit on waiting for other writers; 10 s unless told otherwise.
+    ///
+    /// # Errors
+    /// SQLite refuses.
+    pub fn with_patience(self, patience: Duration) -> Result<Self, DbError> {
+        let set = self.conn.busy_timeout(patience);
+        set.map_err(|error| self.explain("wait", error))?;
+        Ok(Self { patience, ..self })
+    }
+
+    fn explain(&self, operation: &'static str, failure: impl Into<Failure>) -> DbError {
+        failure.into().explain(operation, &self.path, self.patience)
     }
 
     /// The same connection with another promise.
@@ -77,7 +92,7 @@ impl Db {
                 .pragma_update(None, "synchronous", "NORMAL")
                 .and_then(|()| self.conn.pragma_update(None, "cache_size", -CONTROLLER_CACHE_KIB)),
         };
-        set.map_err(|e| Failure::from(e).explain("open", &self.path))?;
+        set.map_err(|error| self.explain("open", error))?;
         Ok(self)
     }
 
@@ -99,7 +114,7 @@ impl Db {
             tx.commit()?;
             Ok(value)
         };
-        run().map_err(|failure: Failure| failure.explain(operation, &self.path))
+        run().map_err(|failure: Failure| self.explain(operation, failure))
     }
 
     /// Runs `body`, which only reads. Several statements in it see one state of the database.
@@ -112,7 +127,7 @@ impl Db {
             let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;
             body(&tx)
         };
-        run().map_err(|failure: Failure| failure.explain(operation, &self.path))
+        run().map_err(|failure: Failure| self.explain(operation, failure))
     }
 }
 

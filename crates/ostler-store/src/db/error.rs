@@ -7,6 +7,7 @@ use ostler_os::durable;
 use rusqlite::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What can go wrong with the database.
 #[derive(Debug, thiserror::Error)]
@@ -169,7 +170,7 @@ impl From<DbError> for Failure {
 
 impl Failure {
     /// The error for people. `operation` completes "cannot … in ostler.db".
-    pub(super) fn explain(self, operation: &'static str, path: &Path) -> DbError {
+    pub(super) fn explain(self, operation: &'static str, path: &Path, patience: Duration) -> DbError {
         let path = path.to_owned();
         match self {
             Self::Db(error) => error,
@@ -177,12 +178,12 @@ impl Failure {
             Self::Newer { found, lowest_reader } => {
                 DbError::Newer { path, found, lowest_reader, ours: schema::OURS }
             }
-            Self::Sql(source) => explain_sql(source, operation, path),
+            Self::Sql(source) => explain_sql(source, operation, path, patience),
         }
     }
 }
 
-fn explain_sql(source: rusqlite::Error, operation: &'static str, path: PathBuf) -> DbError {
+fn explain_sql(source: rusqlite::Error, operation: &'static str, path: PathBuf, patience: Duration) -> DbError {
     if let rusqlite::Error::FromSqlConversionFailure(_, _, cause) = &source
         && let Some(UnknownValue { what, value }) = cause.downcast_ref()
     {
@@ -190,7 +191,7 @@ fn explain_sql(source: rusqlite::Error, operation: &'static str, path: PathBuf) 
     }
     match source.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            DbError::Busy { path, waited_ms: super::PATIENCE.as_millis() as u64 }
+            DbError::Busy { path, waited_ms: u64::try_from(patience.as_millis()).unwrap_or(u64::MAX) }
         }
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => DbError::Corrupt { path, source },
         Some(ErrorCode::ReadOnly) => DbError::ReadOnly { path },

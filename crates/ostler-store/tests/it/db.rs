@@ -1,1 +1,16 @@
-//! x
+//! The database.
+
+#[path = "db/changes.rs"]
+mod changes;
+#[path = "db/deliveries.rs"]
+mod deliveries;
+#[path = "db/finding.rs"]
+mod finding;
+#[path = "db/opening.rs"]
+mod opening;
+#[path = "db/permissions.rs"]
+mod permissions;
+#[path = "db/projections.rs"]
+mod projections;
+#[path = "db/sessions.rs"]
+mod sessions;

@@ -88,7 +88,7 @@ pub(crate) fn line(row: &Row) -> Vec<u8> {
 }
 
 pub(crate) fn session_id(n: u128) -> SessionId {
-    SessionId(Uuid::from_u128(0xa000_0000_0000_4000_8000_0000_0000_0000 + n))
+    SessionId(Uuid::from_u128(0x0a00_0000_0000_4000_8000_0000_0000_0000 + n))
 }
 
 pub(crate) fn delivery_id(n: u128) -> DeliveryId {
