@@ -4,6 +4,7 @@ mod it {
     mod answers;
     mod bounds;
     mod child;
+    mod docs;
     mod faults;
     mod http;
     mod real_money;

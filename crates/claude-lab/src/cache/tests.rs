@@ -119,3 +119,25 @@ fn the_billing_header_is_no_part_of_the_prompt() {
     assert_eq!((second.cache_read, second.cache_write_5m), (first.cache_write_5m, 0));
     assert_eq!(charge(&mut cache, &body("cc_version=2.1.332.9a2;", "be long"), 0).cache_read, 0);
 }
+
+proptest::proptest! {
+    /// Whatever was asked before, the classes of a request add up to its input, and asking again reads all that is
+    /// marked.
+    #[test]
+    fn classes_add_up(requests in proptest::collection::vec(proptest::collection::vec((0..4u8, 0..4u8), 1..30), 1..6)) {
+        let mut cache = Cache::default();
+        for (now, request) in (0..).zip(requests) {
+            let mark = |kind| match kind {
+                1 => Some("5m"),
+                2 => Some("1h"),
+                _ => None,
+            };
+            let content: Vec<Value> =
+                request.iter().map(|(word, kind)| text(&word.to_string(), mark(*kind))).collect();
+            let body = json!({"messages": [user(json!(content))]});
+            charge(&mut cache, &body, now);
+            let again = charge(&mut cache, &body, now);
+            proptest::prop_assert_eq!(again.cache_write_5m + again.cache_write_1h, 0);
+        }
+    }
+}

@@ -89,4 +89,30 @@ mod tests {
         let text = "a".repeat(20_000);
         assert_eq!(captures(&format!("{}b", "*a".repeat(40)), &text), None);
     }
+
+    proptest::proptest! {
+        /// What the stars captured, put back in their place, is the text again.
+        #[test]
+        fn captures_fill_the_pattern(pattern in "[ab*]{0,8}", text in "[abc]{0,12}") {
+            if let Some(captures) = captures(&pattern, &text) {
+                let mut captures = captures.iter();
+                let filled: String = pattern
+                    .chars()
+                    .map(|c| if c == '*' { captures.next().unwrap().clone() } else { c.to_string() })
+                    .collect();
+                proptest::prop_assert_eq!(filled, text);
+            } else {
+                proptest::prop_assert!(!naive(pattern.as_bytes(), text.as_bytes()));
+            }
+        }
+    }
+
+    /// The definition, for small inputs.
+    fn naive(pattern: &[u8], text: &[u8]) -> bool {
+        match pattern.split_first() {
+            None => text.is_empty(),
+            Some((b'*', rest)) => (0..=text.len()).any(|from| naive(rest, &text[from..])),
+            Some((c, rest)) => text.first() == Some(c) && naive(rest, &text[1..]),
+        }
+    }
 }

@@ -12,7 +12,7 @@ fn config(dir: &std::path::Path, clock: &ManualClock) -> LabConfig {
     LabConfig {
         state_dir: Some(dir.to_owned()),
         clock: Clock::Manual(clock.clone()),
-        scripts: vec![Script::parse("otherwise\n say default\n").unwrap()],
+        scripts: vec![Script::parse("otherwise\n say default\n").expect("a script")],
         ..LabConfig::default()
     }
 }
@@ -26,7 +26,7 @@ fn cached() -> serde_json::Value {
 
 fn reads(lab: &LabThread) -> u64 {
     post(&lab.base_url(), &cached());
-    lab.bill().per_request.last().unwrap().tokens.cache_read
+    lab.bill().per_request.last().expect("a charge").tokens.cache_read
 }
 
 #[test]

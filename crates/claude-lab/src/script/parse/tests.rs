@@ -81,3 +81,16 @@ fn a_name_is_the_texts_hash() {
     assert_eq!(super::super::ScriptRef::parse(one.reference().as_str()), Some(one.reference()));
     assert_eq!(super::super::ScriptRef::parse("../../etc/passwd"), None);
 }
+
+proptest::proptest! {
+    /// No text makes the parser panic, and every error names a line of the text.
+    #[test]
+    fn any_text_is_a_script_or_an_error(
+        lines in proptest::collection::vec("(when|otherwise|say|tool|hold|status|then|retry|usage|header|<<|>>)?( ?[\"a-z0-9{}:=<> -]{0,12})", 0..12)
+    ) {
+        let text = lines.join("\n");
+        if let Err(error) = Script::parse(&text) {
+            proptest::prop_assert!((1..=lines.len().max(1)).contains(&error.line), "{}", error);
+        }
+    }
+}
