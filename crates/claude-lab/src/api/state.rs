@@ -1,10 +1,12 @@
 //! The state folder: what the next lab goes on from.
 //!
-//!     lock              held while a lab runs on the folder
-//!     lab.json          where that lab listens
-//!     cache             cache entries
-//!     scripts/<hash>    scripts
-//!     requests.ndjson   the request log
+//! ```text
+//! lock              held while a lab runs on the folder
+//! lab.json          where that lab listens
+//! cache             cache entries
+//! scripts/<hash>    scripts
+//! requests.ndjson   the request log
+//! ```
 
 use std::fs::{File, OpenOptions};
 use std::io;
