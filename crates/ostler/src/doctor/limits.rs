@@ -1,7 +1,7 @@
 //! Limits of the system that many sessions at once run into. The error they give then names something else.
 
 use super::Finding;
-use ostler_os::limits;
+use ostler_os::limits::{self, Inotify, Limit, Memory};
 
 /// What one child takes: 190–220 MB resident (protocol page), and the pipes and files of its controller.
 const CHILD_BYTES: u64 = 220_000_000;
@@ -13,19 +13,21 @@ const FREE_INSTANCES: u64 = 16;
 const OPEN_FILES: u64 = 1024;
 
 pub(super) fn findings() -> Vec<Finding> {
-    [inotify(), open_files(), memory()].into_iter().flatten().collect()
+    let inotify = limits::inotify().ok().map(|now| inotify(&now));
+    let open_files = limits::open_files().ok().map(|limit| open_files(&limit));
+    let memory = limits::memory().ok().map(|memory| judge_memory(&memory, limits::cpus()));
+    // What a system doesn't have (inotify, elsewhere than on Linux) or doesn't tell is left out.
+    [inotify, open_files, memory].into_iter().flatten().collect()
 }
 
-fn inotify() -> Option<Finding> {
+fn inotify(now: &Inotify) -> Finding {
     const ID: &str = "limits.inotify";
-    // Elsewhere there is no such limit.
-    let now = limits::inotify().ok()?;
     let free = now.max_instances.saturating_sub(now.instances_in_use);
     let what = format!(
         "inotify: {} of {} instances in use, {} watches possible",
         now.instances_in_use, now.max_instances, now.max_watches
     );
-    Some(if free < FREE_INSTANCES {
+    if free < FREE_INSTANCES {
         Finding::warn(
             ID,
             what,
@@ -34,15 +36,14 @@ fn inotify() -> Option<Finding> {
         )
     } else {
         Finding::ok(ID, what)
-    })
+    }
 }
 
-fn open_files() -> Option<Finding> {
+fn open_files(limit: &Limit) -> Finding {
     const ID: &str = "limits.open_files";
-    let limit = limits::open_files().ok()?;
     let number = |n: Option<u64>| n.map_or_else(|| "unlimited".to_owned(), |n| n.to_string());
     let what = format!("open files: {} (may be raised to {})", number(limit.soft), number(limit.hard));
-    Some(if limit.soft.is_some_and(|n| n < OPEN_FILES) {
+    if limit.soft.is_some_and(|n| n < OPEN_FILES) {
         Finding::warn(
             ID,
             what,
@@ -51,20 +52,18 @@ fn open_files() -> Option<Finding> {
         )
     } else {
         Finding::ok(ID, what)
-    })
+    }
 }
 
-fn memory() -> Option<Finding> {
+fn judge_memory(memory: &Memory, cpus: usize) -> Finding {
     const ID: &str = "limits.memory";
-    let memory = limits::memory().ok()?;
     let children = memory.available / CHILD_BYTES;
     let what = format!(
-        "memory: {} MB of {} MB available, enough for about {children} children at once; {} processors",
+        "memory: {} MB of {} MB available, enough for about {children} children at once; {cpus} processors",
         memory.available / 1_000_000,
-        memory.total / 1_000_000,
-        limits::cpus()
+        memory.total / 1_000_000
     );
-    Some(match children {
+    match children {
         0 => Finding::fail(ID, what, "a child needs about 220 MB", "free some memory"),
         1 => Finding::warn(
             ID,
@@ -73,5 +72,31 @@ fn memory() -> Option<Finding> {
             "free some memory",
         ),
         _ => Finding::ok(ID, what),
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHILD_BYTES, Inotify, Limit, Memory, inotify, judge_memory, open_files};
+    use crate::doctor::Status::{Fail, Ok, Warn};
+
+    #[test]
+    fn inotify_warns_before_it_is_used_up() {
+        let status = |instances_in_use| {
+            inotify(&Inotify { max_instances: 128, max_watches: 8192, instances_in_use }).status
+        };
+        assert_eq!([status(0), status(112), status(113), status(200)], [Ok, Ok, Warn, Warn]);
+    }
+
+    #[test]
+    fn open_files_may_be_unlimited() {
+        let status = |soft| open_files(&Limit { soft, hard: None }).status;
+        assert_eq!([status(Some(256)), status(Some(1024)), status(None)], [Warn, Ok, Ok]);
+    }
+
+    #[test]
+    fn memory_is_counted_in_children() {
+        let status = |available| judge_memory(&Memory { total: 8 * CHILD_BYTES, available }, 2).status;
+        assert_eq!([status(0), status(CHILD_BYTES), status(2 * CHILD_BYTES)], [Fail, Warn, Ok]);
+    }
 }

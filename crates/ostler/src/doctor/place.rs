@@ -41,17 +41,20 @@ fn file_system(home: &Path, there: &Path) -> Finding {
 }
 
 fn room(there: &Path) -> Option<Finding> {
+    durable::free_space(there).ok().map(|free| judge_room(there, free))
+}
+
+fn judge_room(there: &Path, free: u64) -> Finding {
     const ID: &str = "home.disk";
-    let free = durable::free_space(there).ok()?;
     let what = format!("{} MB free at {}", free / 1_000_000, there.display());
     let why =
         "journals grow with what the children print; on a full disk sessions are interrupted and parked";
     let advice = "make room, or set OSTLER_HOME to a folder on another disk";
-    Some(match free {
+    match free {
         ..VERY_LOW => Finding::fail(ID, what, why, advice),
         VERY_LOW..LOW => Finding::warn(ID, what, why, advice),
         _ => Finding::ok(ID, what),
-    })
+    }
 }
 
 fn owner(home: &Path) -> Option<Finding> {
@@ -66,5 +69,20 @@ fn owner(home: &Path) -> Option<Finding> {
         )),
         // Said already by the file system's finding.
         Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LOW, VERY_LOW, judge_room};
+    use crate::doctor::Status;
+    use std::path::Path;
+
+    #[test]
+    fn room_gets_short_before_it_is_gone() {
+        let status = |free| judge_room(Path::new("/x"), free).status;
+        assert_eq!([status(0), status(VERY_LOW - 1)], [Status::Fail; 2]);
+        assert_eq!([status(VERY_LOW), status(LOW - 1)], [Status::Warn; 2]);
+        assert_eq!(status(LOW), Status::Ok);
     }
 }
