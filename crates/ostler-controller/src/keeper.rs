@@ -105,10 +105,11 @@ impl Keeper<'_> {
                 let _ = signals.take(signal);
             }
             for (pid, exit) in reap::reap_all()? {
+                self.children.died(pid, exit);
+            }
+            for (pid, exit) in self.children.take_others() {
                 if self.controller.pid == Some(pid) {
                     self.controller_died(exit);
-                } else {
-                    self.children.died(pid, exit);
                 }
             }
             if self.controller.given_up {

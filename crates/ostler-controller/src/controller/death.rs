@@ -2,7 +2,6 @@
 
 use super::Controller;
 use super::error::ControllerError;
-use claude_wire::Tail;
 use ostler_core::ctl::{Event, Exit, KillReason};
 use ostler_core::machine::Phase;
 use ostler_os::alive;
@@ -41,28 +40,18 @@ impl Controller {
         self.pipe = None;
         self.pump()?;
         // What it left behind, in whatever group or session: found as our keeper's descendants and by its marker.
-        let killed = self.keeper.kill()?;
+        let killed = self.keeper.bury()?;
         self.pump()?;
         let rest = self.out.as_ref().map(super::journal::OutTail::tail);
-        if let Some(Tail { start, len }) = rest.filter(|t| t.len > 0) {
-            self.machine.garbled(start + len);
+        if rest.is_some_and(|tail| tail.len > 0) {
+            self.machine.torn();
         }
         let exit = exit_of(files).unwrap_or(killed.exit);
         let said = last_words(files);
-        self.say_dead(exit, killed.proven, killed.killed, said)?;
+        // The row's offset counts complete lines only: an unterminated rest is no line.
+        self.say(Event::Dead { exit, proven: killed.proven, killed: killed.killed, said })?;
         self.lab = None;
         self.commit()
-    }
-
-    /// The row's offset counts complete lines only: an unterminated rest is no line.
-    fn say_dead(
-        &mut self,
-        exit: Exit,
-        proven: bool,
-        killed: u32,
-        said: Option<String>,
-    ) -> Result<(), ControllerError> {
-        self.say(Event::Dead { exit, proven, killed, said })
     }
 }
 

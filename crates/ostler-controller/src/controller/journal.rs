@@ -31,7 +31,7 @@ pub(crate) fn fold(dir: &SessionDir, machine: &mut Machine, now: u64) -> Result<
         match entry {
             Entry::Out { start, end, bytes, .. } => machine.out((start, end), &Frame::from_vec(bytes), now),
             Entry::OutOversized { end, .. } => machine.garbled(end),
-            Entry::Tail { start, len, .. } => machine.garbled(start + len),
+            Entry::Tail { .. } => machine.torn(),
             Entry::Ctl { row, .. } => machine.row(&row, now),
             Entry::Generation { .. } => {}
             Entry::CtlGarbled { .. } => log("a row of ctl can't be read; it is passed over"),
@@ -148,7 +148,10 @@ impl Controller {
 
     /// Appends a row and applies it.
     pub(super) fn say(&mut self, ev: Event) -> Result<(), ControllerError> {
-        let row = Row { at: wall(), off: self.machine.consumed(), ev };
+        // A `spawn` row stands in a file whose `out` nobody has read yet.
+        let fresh = matches!(ev, Event::Spawn { .. });
+        let off = if fresh { 0 } else { self.machine.consumed() };
+        let row = Row { at: wall(), off, ev };
         if let Some(ctl) = &mut self.ctl {
             match ctl.append(&row) {
                 Ok(()) => {}

@@ -75,10 +75,18 @@ impl Keeper {
         }
     }
 
-    /// Kills everything that is left of the session's tree, the controller excepted. Where the keeper is gone, what
-    /// it left is killed by its marker, and nothing is proven.
+    /// Kills everything that is left of the session's tree, the controller excepted.
     pub(super) fn kill(&mut self) -> Result<Killed, ControllerError> {
-        let reply = self.ask(&["kill"])?;
+        self.kill_by("kill")
+    }
+
+    /// The same for what a dead child left behind.
+    pub(super) fn bury(&mut self) -> Result<Killed, ControllerError> {
+        self.kill_by("bury")
+    }
+
+    fn kill_by(&mut self, how: &str) -> Result<Killed, ControllerError> {
+        let reply = self.ask(&[how])?;
         match words(&reply).as_slice() {
             ["killed", killed, proven, exit] => {
                 Ok(Killed { killed: number(killed)?, proven: *proven == "1", exit: exit_of(exit) })

@@ -1,7 +1,7 @@
 //! The children of the session: started, reaped and killed here.
 
 use super::{Post, log};
-use ostler_os::process::{self, Identity};
+use ostler_os::process::{self, Identity, PidFd};
 use ostler_os::reap::Exit;
 use ostler_os::spawn::{ChildSpec, SpawnError, spawn_child};
 use ostler_os::tree::{KillPlan, kill_tree};
@@ -14,6 +14,8 @@ const OOM: i16 = 300;
 /// How long a kill may take before what is left is reported. A child that outlives SIGKILL by this much is stuck in
 /// the kernel.
 const KILL: Duration = Duration::from_secs(10);
+/// How long the exit of a process may take that has closed its files.
+const END: Duration = Duration::from_secs(2);
 
 struct Child {
     generation: OsString,
@@ -21,6 +23,8 @@ struct Child {
     identity: Option<Identity>,
     pid: u32,
     exit: Option<Exit>,
+    /// Processes of its tree that were killed so far, itself not counted.
+    killed: usize,
 }
 
 /// Every generation that this keeper started; at most one of them is alive.
@@ -28,11 +32,13 @@ pub(super) struct Children {
     session: OsString,
     dir: PathBuf,
     last: Option<Child>,
+    /// Who else was reaped here: the controller may be among them.
+    others: Vec<(u32, Exit)>,
 }
 
 impl Children {
     pub(super) fn new(post: &Post) -> Self {
-        Self { session: OsString::from(&post.session), dir: post.dir.clone(), last: None }
+        Self { session: OsString::from(&post.session), dir: post.dir.clone(), last: None, others: Vec::new() }
     }
 
     pub(super) fn any_alive(&self) -> bool {
@@ -41,7 +47,10 @@ impl Children {
 
     /// A process was reaped: ours, or something that was left to us.
     pub(super) fn died(&mut self, pid: u32, exit: Exit) {
-        let Some(child) = self.last.as_mut().filter(|c| c.pid == pid && c.exit.is_none()) else { return };
+        let Some(child) = self.last.as_mut().filter(|c| c.pid == pid && c.exit.is_none()) else {
+            self.others.push((pid, exit));
+            return;
+        };
         child.exit = Some(exit);
         let text = exit_words(Some(exit));
         if let Err(error) = ostler_os::durable::replace_file(&child.dir.join("exit"), text.as_bytes()) {
@@ -49,11 +58,20 @@ impl Children {
         }
     }
 
+    /// Who was reaped that is no child of the session.
+    pub(super) fn take_others(&mut self) -> Vec<(u32, Exit)> {
+        std::mem::take(&mut self.others)
+    }
+
     /// Carries out one request; the reply's fields.
     pub(super) fn request(&mut self, fields: &[OsString], controller: Option<u32>) -> Vec<OsString> {
         match fields.first().and_then(|f| f.to_str()) {
             Some("spawn") => self.spawn(&fields[1..]),
             Some("kill") => self.kill(controller),
+            Some("bury") => {
+                self.wait_for_end();
+                self.kill(controller)
+            }
             Some("child") => self.describe(),
             _ => vec!["failed".into(), "unknown request".into()],
         }
@@ -71,7 +89,7 @@ impl Children {
             Ok(started) => {
                 let identity = process::identity_of(started.pid).ok().flatten();
                 let pid = started.pid;
-                self.last = Some(Child { generation, dir, identity, pid, exit: None });
+                self.last = Some(Child { generation, dir, identity, pid, exit: None, killed: 0 });
                 vec!["started".into(), pid.to_string().into(), started.start_ticks.to_string().into()]
             }
             Err(error) => vec!["failed".into(), report(&error).into()],
@@ -89,6 +107,7 @@ impl Children {
             keep: &keep,
             deadline: Instant::now() + KILL,
         };
+        let lived = self.any_alive();
         let killed = match kill_tree(&plan) {
             Ok(killed) => killed,
             Err(error) => return vec!["failed".into(), error.to_string().into()],
@@ -96,13 +115,34 @@ impl Children {
         for (pid, exit) in &killed.reaped {
             self.died(*pid, *exit);
         }
-        let exit = self.last.as_ref().and_then(|c| c.exit);
+        let mut all = killed.killed;
+        let mut exit = None;
+        if let Some(child) = &mut self.last {
+            // SIGKILL is signal 9 everywhere.
+            let itself = lived && child.exit == Some(Exit::Signal(9));
+            child.killed += killed.killed.saturating_sub(usize::from(itself));
+            (all, exit) = (child.killed, child.exit);
+        }
         vec![
             "killed".into(),
-            killed.killed.to_string().into(),
+            all.to_string().into(),
             u8::from(killed.proven && killed.left.is_empty()).to_string().into(),
             exit_words(exit).into(),
         ]
+    }
+
+    /// A child whose `alive` lock is free is dead or in the middle of its exit: it is given a moment to finish that,
+    /// so that its own status is not SIGKILL.
+    fn wait_for_end(&mut self) {
+        let Some(child) = self.last.as_ref().filter(|c| c.exit.is_none()) else { return };
+        let handle = child.identity.as_ref().map(PidFd::open_identity);
+        if let Some(Ok(Some(pidfd))) = handle {
+            // When even that fails, the kill decides.
+            let _ = pidfd.wait(Instant::now() + END);
+        }
+        for (pid, exit) in ostler_os::reap::reap_all().unwrap_or_default() {
+            self.died(pid, exit);
+        }
     }
 
     /// Which child this keeper is the parent of.

@@ -30,13 +30,17 @@ impl Machine {
         self.message(message, (start, end), now);
     }
 
-    /// A line that could not be held in memory, or the unterminated rest of a dead child's `out`: it is in the
-    /// journal, and what it said is unknown.
+    /// A line that could not be held in memory: it is in the journal, and what it said is unknown.
     pub fn garbled(&mut self, end: u64) {
         if let Some(child) = &mut self.child {
             child.consumed = end;
             self.mark_garbled();
         }
+    }
+
+    /// The unterminated rest of a dead child's `out`.
+    pub fn torn(&mut self) {
+        self.mark_garbled();
     }
 
     fn mark_garbled(&mut self) {
