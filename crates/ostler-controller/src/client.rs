@@ -18,8 +18,7 @@ mod talk;
 mod wait;
 
 pub use deliver::MAX_PROMPT;
-pub use ensure::own_environment;
-pub(crate) use ensure::start_keeper;
+pub use ensure::Starter;
 pub use error::ClientError;
 pub use rebuild::fold_rows;
 
@@ -28,6 +27,7 @@ pub use rebuild::fold_rows;
 pub struct Ostler {
     home: Home,
     db: Db,
+    starter: Starter,
 }
 
 impl Ostler {
@@ -38,7 +38,13 @@ impl Ostler {
     pub fn open(home: &Path) -> Result<Self, ClientError> {
         let home = Home::open(home)?;
         let db = home.db(Durability::Full)?;
-        Ok(Self { home, db })
+        Ok(Self { home, db, starter: Starter::current() })
+    }
+
+    /// The same, with keepers started in another way.
+    #[must_use]
+    pub fn with_starter(self, starter: Starter) -> Self {
+        Self { starter, ..self }
     }
 
     /// The home.

@@ -38,8 +38,8 @@ use crate::keeper::{CONTROLLER_BUSY, CONTROLLER_DONE};
 use control::Control;
 use error::ControllerError;
 pub(crate) use error::chain;
-pub(crate) use journal::fold;
 use journal::OutTail;
+pub(crate) use journal::fold;
 use link::Keeper;
 use ostler_core::ids::SessionId;
 use ostler_core::machine::{Machine, Phase};
@@ -210,7 +210,9 @@ impl Controller {
         log("the keeper is gone; another one is started, and its controller goes on");
         self.commit()?;
         self.control.unlink();
-        crate::client::start_keeper(&self.home, self.session)?;
+        let starter = crate::client::Starter::current();
+        let failed = |e| ControllerError::Keeper { what: chain(&e) };
+        starter.start_keeper(&self.home, self.session).map_err(failed)?;
         Ok(CONTROLLER_DONE)
     }
 }

@@ -62,7 +62,8 @@ fn keep(post: &Post) -> Result<(), Box<dyn std::error::Error>> {
     reap::become_subreaper()?;
     let signals = Signals::install(&SIGNALS)?;
     let listener = Listener::bind(&post.dir.join("keeper.sock"), &lock)?;
-    let mut keeper = Keeper { post, listener, peer: None, children: Children::new(post), controller: Slot::new() };
+    let mut keeper =
+        Keeper { post, listener, peer: None, children: Children::new(post), controller: Slot::new() };
     let ended = keeper.run(&signals);
     keeper.listener.unlink()?;
     Ok(ended?)
@@ -195,7 +196,9 @@ impl Keeper<'_> {
         match BACKOFF.get(self.controller.deaths) {
             Some(ms) => self.controller.due = Instant::now() + Duration::from_millis(*ms),
             None => {
-                log("the controller died too often in a row; the next ostler command will start another keeper");
+                log(
+                    "the controller died too often in a row; the next ostler command will start another keeper",
+                );
                 self.controller.given_up = true;
             }
         }

@@ -55,7 +55,8 @@ fn tokens(usage: &Usage) -> Tokens {
         input: count(usage.input_tokens),
         output: count(usage.output_tokens),
         cache_read: count(usage.cache_read_input_tokens),
-        cache_write_5m: short.unwrap_or_else(|| count(usage.cache_creation_input_tokens).saturating_sub(long)),
+        cache_write_5m: short
+            .unwrap_or_else(|| count(usage.cache_creation_input_tokens).saturating_sub(long)),
         cache_write_1h: long,
     }
 }

@@ -186,7 +186,8 @@ impl Machine {
     #[must_use]
     pub fn decided(&self, request_id: &str) -> Option<(Decision, Option<String>)> {
         let no = self.child.as_ref()?.no;
-        let row = self.rows.permissions.iter().rev().find(|p| p.generation == no && p.request_id == request_id)?;
+        let row =
+            self.rows.permissions.iter().rev().find(|p| p.generation == no && p.request_id == request_id)?;
         row.decision.map(|d| (d, row.message.clone()))
     }
 

@@ -73,7 +73,8 @@ impl Ostler {
         if message.text.len() > MAX_PROMPT {
             return Err(ClientError::PromptTooLarge { len: message.text.len(), limit: MAX_PROMPT });
         }
-        let failed = |source| ClientError::File { what: "encode the message of", path: PathBuf::new(), source };
+        let failed =
+            |source| ClientError::File { what: "encode the message of", path: PathBuf::new(), source };
         let body = serde_json::to_vec(&message.text).map_err(|e| failed(Box::new(e)))?;
         let mode = match message.mode {
             Mode::Auto => ostler_store::db::Mode::Auto,

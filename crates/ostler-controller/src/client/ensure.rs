@@ -8,8 +8,9 @@ use super::talk::{PROMPT_ANSWER, ask};
 use super::{ClientError, Ostler};
 use crate::protocol::{Answer, Ask};
 use ostler_core::ids::SessionId;
+use ostler_os::lockfile;
 use ostler_os::process::PidFd;
-use ostler_os::{lockfile, spawn};
+use ostler_os::spawn::{self, SpawnError};
 use ostler_store::{Home, SessionDir};
 use std::ffi::OsString;
 use std::path::Path;
@@ -53,7 +54,8 @@ impl Ostler {
             }
             let due = started.is_none_or(|at| at.elapsed() >= Duration::from_secs(1));
             if !attended && due {
-                start_keeper(self.home(), session)
+                self.starter
+                    .start_keeper(self.home(), session)
                     .map_err(|e| ClientError::Controller { session, why: chain(&e) })?;
                 started = Some(Instant::now());
                 silent_since = Instant::now();
@@ -96,7 +98,8 @@ impl Ostler {
         let mut started = 0;
         for session in self.db().sessions_owing()? {
             if !self.is_attended(session)? && self.unparked(session)? {
-                start_keeper(self.home(), session)
+                self.starter
+                    .start_keeper(self.home(), session)
                     .map_err(|e| ClientError::Controller { session, why: chain(&e) })?;
                 started += 1;
             }
@@ -134,34 +137,43 @@ fn kill_holder(path: &Path) {
     }
 }
 
-/// Starts the keeper of a session, detached from this process.
-pub(crate) fn start_keeper(home: &Home, session: SessionId) -> Result<(), std::io::Error> {
-    let dir = home.session(session);
-    let exe = exe()?;
-    let argv = [
-        exe,
-        "__keeper".into(),
-        home.root().as_os_str().to_owned(),
-        session.to_string().into(),
-        dir.path.as_os_str().to_owned(),
-    ];
-    let started = spawn::spawn_detached(&argv, &own_environment(), &dir.keeper_log());
-    started.map(drop).map_err(|e| std::io::Error::other(chain(&e)))
+/// How keepers, and the lab, are started: by which program, in which environment.
+#[derive(Clone, Debug)]
+pub struct Starter {
+    /// The ostler executable.
+    pub exe: OsString,
+    /// Its whole environment. What a child of the session gets is decided by its launch spec from this.
+    pub env: Vec<(OsString, OsString)>,
 }
 
-/// The program to start; tests of this crate name another one.
-fn exe() -> std::io::Result<OsString> {
-    match std::env::var_os("OSTLER_EXE") {
-        Some(exe) => Ok(exe),
-        None => ostler_os::me::exe().map(std::path::PathBuf::into_os_string),
+impl Starter {
+    /// This very program, in this environment less what marks a child of another session.
+    #[must_use]
+    pub fn current() -> Self {
+        const MARKERS: [&str; 4] = ["OSTLER_SESSION", "OSTLER_GENERATION", "OSTLER_TOKEN", "CLAUDECODE"];
+        let env = std::env::vars_os().filter(|(name, _)| !MARKERS.iter().any(|m| name == m));
+        let exe = ostler_os::me::exe().unwrap_or_else(|_| "ostler".into());
+        Self { exe: exe.into_os_string(), env: env.collect() }
     }
-}
 
-/// What a keeper is started with: our environment without what marks a child of another session.
-#[must_use]
-pub fn own_environment() -> Vec<(OsString, OsString)> {
-    const MARKERS: [&str; 4] = ["OSTLER_SESSION", "OSTLER_GENERATION", "OSTLER_TOKEN", "CLAUDECODE"];
-    std::env::vars_os().filter(|(name, _)| !MARKERS.iter().any(|m| name == m)).collect()
+    /// Starts the keeper of a session, detached from this process.
+    pub(crate) fn start_keeper(&self, home: &Home, session: SessionId) -> Result<(), SpawnError> {
+        let dir = home.session(session);
+        let argv = [
+            self.exe.clone(),
+            "__keeper".into(),
+            home.root().as_os_str().to_owned(),
+            session.to_string().into(),
+            dir.path.as_os_str().to_owned(),
+        ];
+        spawn::spawn_detached(&argv, &self.env, &dir.keeper_log()).map(drop)
+    }
+
+    /// Starts the lab of a home, detached from this process.
+    pub(crate) fn start_lab(&self, home: &Home) -> Result<(), SpawnError> {
+        let argv = [self.exe.clone(), "__lab".into(), home.root().as_os_str().to_owned()];
+        spawn::spawn_detached(&argv, &self.env, &home.lab_dir().join("lab.log")).map(drop)
+    }
 }
 
 fn chain(error: &dyn std::error::Error) -> String {

@@ -70,7 +70,8 @@ impl Ostler {
             Some(turn) => self.answer_of(session, turn)?,
             None => None,
         };
-        let of_turn = rows.spend.iter().filter(|s| turn.as_ref().is_some_and(|t| t.generation == s.generation));
+        let of_turn =
+            rows.spend.iter().filter(|s| turn.as_ref().is_some_and(|t| t.generation == s.generation));
         Ok(Summary {
             outcome: turn.as_ref().and_then(|t| t.outcome),
             answer,

@@ -29,7 +29,8 @@ impl Controller {
             fdatasync(out.file())?;
         }
         let link = self.dir.transcript();
-        if let Err(error) = transcript::keep(self.config_dir().as_deref(), self.machine.conversation(), &link) {
+        if let Err(error) = transcript::keep(self.config_dir().as_deref(), self.machine.conversation(), &link)
+        {
             log(&format!("no link to the transcript: {error}"));
         }
         self.say(Event::Settled { turn, gave_up_tasks })?;

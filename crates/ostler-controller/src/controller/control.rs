@@ -234,10 +234,14 @@ impl Controller {
             Waiting::Stop => None,
             Waiting::Interrupt(id) => match self.machine.interrupt_status(id) {
                 InterruptStatus::Confirmed(still_queued) => Some(Answer::Confirmed { still_queued }),
-                InterruptStatus::Refused(why) => Some(Answer::Forced { why: format!("the child refused: {why}") }),
+                InterruptStatus::Refused(why) => {
+                    Some(Answer::Forced { why: format!("the child refused: {why}") })
+                }
                 InterruptStatus::Gone => Some(forced()),
                 _ if cold => Some(forced()),
-                InterruptStatus::NotSent if self.machine.open_turn().is_none() => Some(Answer::NothingRunning),
+                InterruptStatus::NotSent if self.machine.open_turn().is_none() => {
+                    Some(Answer::NothingRunning)
+                }
                 _ => None,
             },
         }

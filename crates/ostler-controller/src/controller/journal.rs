@@ -124,7 +124,9 @@ impl Controller {
 
     /// Keeps the reserve in `out`; a disk that has none left for it is noticed before it eats a line.
     fn top_up(&mut self) -> Result<(), ControllerError> {
-        let Some(out) = self.out.as_mut().filter(|o| o.since_top_up >= OUT_RESERVE / 4) else { return Ok(()) };
+        let Some(out) = self.out.as_mut().filter(|o| o.since_top_up >= OUT_RESERVE / 4) else {
+            return Ok(());
+        };
         if self.machine.phase() == ostler_core::machine::Phase::Cold {
             return Ok(());
         }

@@ -6,7 +6,7 @@
 use super::Controller;
 use super::error::ControllerError;
 use super::pipe::hash;
-use ostler_os::{durable, lockfile, spawn};
+use ostler_os::{durable, lockfile};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -84,7 +84,8 @@ fn join_or_start(home: &ostler_store::Home, dir: &Path) -> Result<String, Contro
             started = true;
         }
         if Instant::now() >= deadline {
-            let what = format!("it did not start in {} s; see {}", START.as_secs(), dir.join("lab.log").display());
+            let what =
+                format!("it did not start in {} s; see {}", START.as_secs(), dir.join("lab.log").display());
             return Err(ControllerError::Lab { what });
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -104,12 +105,8 @@ fn announced(dir: &Path) -> Option<String> {
 fn start(home: &ostler_store::Home, dir: &Path) -> Result<(), ControllerError> {
     // What an earlier lab said is not true any more.
     let _ = std::fs::remove_file(dir.join("lab.json"));
-    let exe = ostler_os::me::exe()?;
-    let argv = [exe.into_os_string(), "__lab".into(), home.root().as_os_str().to_owned()];
-    let env = crate::client::own_environment();
-    spawn::spawn_detached(&argv, &env, &dir.join("lab.log"))
-        .map_err(|e| ControllerError::Lab { what: super::error::chain(&e) })?;
-    Ok(())
+    let starter = crate::client::Starter::current();
+    starter.start_lab(home).map_err(|e| ControllerError::Lab { what: super::error::chain(&e) })
 }
 
 /// Puts a script where the lab finds it, under the hash of its text.

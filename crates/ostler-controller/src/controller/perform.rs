@@ -134,7 +134,8 @@ impl Controller {
     fn edited_input(&self, request_id: &str) -> Result<Option<Box<RawValue>>, ControllerError> {
         let no = self.machine.generation();
         let rows = self.db.permissions(self.session)?;
-        let face = rows.into_iter().rev().find(|p| p.journal.generation == no && p.journal.request_id == request_id);
+        let face =
+            rows.into_iter().rev().find(|p| p.journal.generation == no && p.journal.request_id == request_id);
         let text = face.and_then(|p| p.face).and_then(|f| f.updated_input);
         Ok(text.and_then(|t| RawValue::from_string(t).ok()))
     }

@@ -68,10 +68,7 @@ impl Controller {
     }
 
     /// Argv, environment and files; why not, for people, when they can't be had.
-    fn prepare(
-        &mut self,
-        no: u32,
-    ) -> Result<(Launch, Start, ostler_core::ctl::Baseline), String> {
+    fn prepare(&mut self, no: u32) -> Result<(Launch, Start, ostler_core::ctl::Baseline), String> {
         let platform = Platform::of(std::env::consts::OS);
         let cwd = PathBuf::from(&self.spec.cwd);
         if !cwd.is_dir() {
@@ -114,7 +111,13 @@ impl Controller {
         self.commit()
     }
 
-    fn started(&mut self, files: &GenDir, launch: &Launch, pid: u32, start: u64) -> Result<(), ControllerError> {
+    fn started(
+        &mut self,
+        files: &GenDir,
+        launch: &Launch,
+        pid: u32,
+        start: u64,
+    ) -> Result<(), ControllerError> {
         crash::point("after-fork");
         let boot = process::boot_id()?;
         self.say(Event::Child { pid, start, boot: boot.clone() })?;

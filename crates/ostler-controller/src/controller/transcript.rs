@@ -94,8 +94,14 @@ pub(super) fn baseline(path: &Path) -> Baseline {
 }
 
 /// Makes the transcript durable and keeps a link to it that no clean-up of the CLI reaches.
-pub(super) fn keep(env_config: Option<&Path>, conversation: ConversationId, own_link: &Path) -> std::io::Result<()> {
-    let Some(path) = env_config.and_then(|dir| find(&dir.join("projects"), conversation)) else { return Ok(()) };
+pub(super) fn keep(
+    env_config: Option<&Path>,
+    conversation: ConversationId,
+    own_link: &Path,
+) -> std::io::Result<()> {
+    let Some(path) = env_config.and_then(|dir| find(&dir.join("projects"), conversation)) else {
+        return Ok(());
+    };
     let file = fs::File::open(&path)?;
     ostler_os::durable::fdatasync(&file)?;
     if own_link.exists() && ostler_os::durable::is_same_file(&file, own_link)? {

@@ -76,7 +76,8 @@ impl Controller {
     /// What to do next.
     pub(super) fn decide(&mut self) -> Option<Action> {
         let now = self.now();
-        let (ready, capacity) = self.pipe.as_ref().map_or((false, u64::MAX), |p| (p.is_ready(), p.capacity()));
+        let (ready, capacity) =
+            self.pipe.as_ref().map_or((false, u64::MAX), |p| (p.is_ready(), p.capacity()));
         let policy = match self.spec.permission_policy {
             PermissionPolicy::Allow => Policy::Allow,
             PermissionPolicy::Deny => Policy::Deny,

@@ -39,7 +39,9 @@ impl Machine {
     }
 
     fn spawning(&mut self, row: &Row, now: u64) {
-        let Event::Spawn { generation, delivery, conversation, resume, baseline, version } = &row.ev else { return };
+        let Event::Spawn { generation, delivery, conversation, resume, baseline, version } = &row.ev else {
+            return;
+        };
         self.conversation = *conversation;
         self.parked = None;
         let mut child = Child::new(*generation, *delivery, baseline.clone());
@@ -91,7 +93,8 @@ impl Machine {
                 if !again {
                     let early = !c.segment_open;
                     let request_id = request_id.to_owned();
-                    c.interrupt = Some(Interrupt { request_id, sent: now, confirmed: false, early, again: false });
+                    c.interrupt =
+                        Some(Interrupt { request_id, sent: now, confirmed: false, early, again: false });
                     c.interrupt_expired = false;
                 }
             }

@@ -42,7 +42,8 @@ impl Machine {
     /// A child that can't be started would not be started for the same delivery the next time either: that is a
     /// failed turn, not something to repeat for ever.
     fn count_as_refused(&mut self, at: Millis) {
-        let Some(delivery) = self.child.as_ref().filter(|c| c.first_write.is_none()).map(|c| c.woken_by) else {
+        let Some(delivery) = self.child.as_ref().filter(|c| c.first_write.is_none()).map(|c| c.woken_by)
+        else {
             return;
         };
         if self.open_turn().is_none() {
@@ -59,7 +60,9 @@ impl Machine {
         let refused = !child.observed.line && matches!(exit, Exit::Code(_) | Exit::NotStarted);
         let verdict = child.verdict.clone();
         let (generation, most) = (child.no, self.limits.attempts);
-        for row in self.rows.deliveries.iter_mut().filter(|d| d.generation == generation && !d.state.is_final()) {
+        for row in
+            self.rows.deliveries.iter_mut().filter(|d| d.generation == generation && !d.state.is_final())
+        {
             let attempts = self.attempts.get(&row.id).copied().unwrap_or_default();
             match &verdict {
                 Some(verdict) if row.answer.is_some() => row.state = final_state(verdict),

@@ -231,7 +231,11 @@ impl Machine {
     fn ending(&self, child: &Child, world: &World<'_>) -> Option<Action> {
         let ending = child.ending?;
         let may_write = !ending.told && world.pipe_ready;
-        may_write.then_some(Action::Request { request_id: None, subtype: "end_session", cancel_queued: false })
+        may_write.then_some(Action::Request {
+            request_id: None,
+            subtype: "end_session",
+            cancel_queued: false,
+        })
     }
 
     /// What people or an adoption ask for.
@@ -295,7 +299,12 @@ fn answer(p: &Permission, world: &World<'_>) -> Option<Action> {
     if let Some(decision) = p.decision {
         // Decided, and the answer's write was cut off before it began.
         let by = p.decided_by.clone().unwrap_or_default();
-        return Some(Action::Answer { request_id: p.request_id.clone(), decision, by, message: p.message.clone() });
+        return Some(Action::Answer {
+            request_id: p.request_id.clone(),
+            decision,
+            by,
+            message: p.message.clone(),
+        });
     }
     if !matches!(p.kind, PermissionKind::Tool | PermissionKind::Question | PermissionKind::Plan) {
         return Some(Action::Refuse { request_id: p.request_id.clone() });
@@ -316,7 +325,8 @@ fn answer(p: &Permission, world: &World<'_>) -> Option<Action> {
             Some(Action::Answer { request_id, decision: Decision::Allow, by, message: None })
         }
         (Policy::Deny, _) => {
-            let message = Some("Denied: nobody is there to decide, and the policy of this session is deny.".into());
+            let message =
+                Some("Denied: nobody is there to decide, and the policy of this session is deny.".into());
             Some(Action::Answer { request_id, decision: Decision::Deny, by, message })
         }
         _ => None,

@@ -59,7 +59,8 @@ impl Meter {
     /// [`Meter::message_delta`] or the result says more.
     pub(super) fn message(&mut self, id: &str, model: &str, usage: Option<&Usage>) {
         if let Some(usage) = usage {
-            let slot = self.open.entry(id.to_owned()).or_insert_with(|| (model.to_owned(), Tokens::default()));
+            let slot =
+                self.open.entry(id.to_owned()).or_insert_with(|| (model.to_owned(), Tokens::default()));
             slot.1 = at_least(slot.1, tokens_of(usage));
         }
     }
@@ -125,14 +126,19 @@ impl Meter {
     fn own(&self) -> BTreeMap<String, Total> {
         let restored = self.restored == Some(true);
         let less = |(model, total): (&String, &Total)| {
-            let base = if restored { self.baseline.get(model).copied().unwrap_or_default() } else { Total::default() };
+            let base = if restored {
+                self.baseline.get(model).copied().unwrap_or_default()
+            } else {
+                Total::default()
+            };
             (model.clone(), minus(*total, base))
         };
         self.reported.iter().map(less).collect()
     }
 
     fn looks_restored(&self, usage: Option<&Usage>) -> bool {
-        let of = |map: &BTreeMap<String, Total>| map.values().fold(Tokens::default(), |a, t| sum(a, t.tokens));
+        let of =
+            |map: &BTreeMap<String, Total>| map.values().fold(Tokens::default(), |a, t| sum(a, t.tokens));
         let every_model = self
             .baseline
             .iter()

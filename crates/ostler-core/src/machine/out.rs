@@ -5,7 +5,8 @@ use super::child::{Activity, ChildState, InterruptStatus};
 use super::outcome::{Verdict, classify};
 use crate::rows::Turn;
 use claude_wire::{
-    Assistant, Block, ControlResponse, Event, Frame, Init, Legacy, Message, RateLimit, ResultLine, StreamEvent, UserLine,
+    Assistant, Block, ControlResponse, Event, Frame, Init, Legacy, Message, RateLimit, ResultLine,
+    StreamEvent, UserLine,
 };
 
 /// Where a line stands in `out`: its first byte, and the byte after its newline.
@@ -244,7 +245,8 @@ impl Machine {
                 } else {
                     InterruptStatus::Refused(line.error.clone().unwrap_or_default())
                 };
-                if let Some(interrupt) = child.interrupt.as_mut().filter(|i| i.request_id == line.request_id) {
+                if let Some(interrupt) = child.interrupt.as_mut().filter(|i| i.request_id == line.request_id)
+                {
                     interrupt.confirmed = line.ok;
                     if !line.ok {
                         child.interrupt = None;

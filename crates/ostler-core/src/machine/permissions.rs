@@ -12,7 +12,8 @@ use claude_wire::{ControlRequest, ControlResponse, Request};
 impl Machine {
     pub(super) fn on_request(&mut self, line: &ControlRequest, (start, end): Span) {
         let generation = self.generation();
-        if self.rows.permissions.iter().any(|p| p.generation == generation && p.request_id == line.request_id) {
+        if self.rows.permissions.iter().any(|p| p.generation == generation && p.request_id == line.request_id)
+        {
             return;
         }
         let (kind, tool, tool_use_id) = match &line.request {
@@ -51,7 +52,9 @@ impl Machine {
         by: &str,
         message: Option<String>,
     ) {
-        let Some(row) = self.permission(request_id).filter(|p| p.state == PermissionState::Open) else { return };
+        let Some(row) = self.permission(request_id).filter(|p| p.state == PermissionState::Open) else {
+            return;
+        };
         row.state = PermissionState::Decided;
         row.decision = Some(decision);
         row.decided_by = Some(by.to_owned());

@@ -25,7 +25,14 @@ impl Machine {
             }
             None => {
                 let state = DeliveryState::Written;
-                self.rows.deliveries.push(Delivery { id, state, generation, turn, written_at: at, answer: None });
+                self.rows.deliveries.push(Delivery {
+                    id,
+                    state,
+                    generation,
+                    turn,
+                    written_at: at,
+                    answer: None,
+                });
                 self.attempts.insert(id, 1);
             }
         }
@@ -79,7 +86,9 @@ impl Machine {
     pub(super) fn answered(&mut self, uuids: &[String], answer: (u64, u64), verdict: &Verdict) {
         let by_receipt = self.child.as_ref().is_some_and(|c| c.observed.lifecycle);
         let generation = self.generation();
-        for row in self.rows.deliveries.iter_mut().filter(|d| d.generation == generation && !d.state.is_final()) {
+        for row in
+            self.rows.deliveries.iter_mut().filter(|d| d.generation == generation && !d.state.is_final())
+        {
             let named = uuids.iter().any(|u| u.eq_ignore_ascii_case(&row.id.to_string()));
             if named || (uuids.is_empty() && row.state == DeliveryState::Started) {
                 row.answer = Some(answer);

@@ -35,7 +35,8 @@ impl Machine {
         if child.verdict.is_none() || child.segment_open || child.unfinished.is_some() {
             return Settling::Wait;
         }
-        let rules = [self.tasks_over(child, now), self.wakes_over(child, now), self.receipts_over(child, now)];
+        let rules =
+            [self.tasks_over(child, now), self.wakes_over(child, now), self.receipts_over(child, now)];
         let first = rules.into_iter().find(|r| *r != Settling::Over);
         first.unwrap_or_else(|| self.idle(child, now))
     }
@@ -66,7 +67,11 @@ impl Machine {
         }
         let at_rest = !child.observed.state || child.state == ChildState::Idle;
         let patience = if child.observed.lifecycle { self.limits.start } else { self.limits.quiet };
-        if at_rest && now >= child.last_line + patience { Settling::Expire(Deadline::Quiet) } else { Settling::Wait }
+        if at_rest && now >= child.last_line + patience {
+            Settling::Expire(Deadline::Quiet)
+        } else {
+            Settling::Wait
+        }
     }
 
     fn idle(&self, child: &Child, now: u64) -> Settling {
@@ -98,7 +103,8 @@ impl Machine {
                 t.message = verdict.message;
             }
             t.killed_tasks = t.killed_tasks.saturating_add(gave_up_tasks);
-            t.unclean = dead && verdict.outcome == Outcome::Completed && exit != Some(crate::ctl::Exit::Code(0));
+            t.unclean =
+                dead && verdict.outcome == Outcome::Completed && exit != Some(crate::ctl::Exit::Code(0));
         });
         self.with_child(|c| {
             c.verdict = None;
