@@ -21,6 +21,8 @@ pub struct ResultLine {
     pub stop_reason: Option<String>,
     /// HTTP status of an API failure.
     pub api_error_status: Option<i64>,
+    /// Kind of an API failure as the API names it, e.g. `overloaded_error`; newer CLIs only.
+    pub api_error_type: Option<String>,
     /// The answer, or the failure's text.
     pub result: Option<String>,
     /// What went wrong, on the error subtypes.
@@ -90,6 +92,7 @@ object! {
         terminal_reason: Option<String> = "terminal_reason",
         stop_reason: Option<String> = "stop_reason",
         api_error_status: Option<i64> = "api_error_status",
+        api_error_type: Option<String> = "api_error_type",
         result: Option<String> = "result",
         errors: Vec<String> = "errors",
         startup_failure_reason: Option<String> = "startup_failure_reason",
@@ -124,6 +127,7 @@ impl From<ResultBody> for ResultLine {
             terminal_reason: body.terminal_reason,
             stop_reason: body.stop_reason,
             api_error_status: body.api_error_status,
+            api_error_type: body.api_error_type,
             result: body.result,
             errors: body.errors,
             startup_failure_reason: body.startup_failure_reason,

@@ -22,6 +22,8 @@ pub struct Assistant {
     pub stop_reason: Option<String>,
     /// Kind of an API error, e.g. `rate_limit`; the line then is not the model's.
     pub error: Option<String>,
+    /// HTTP status of that error; newer CLIs only.
+    pub api_error_status: Option<i64>,
     /// The user lines that it answers; the plural and the singular field, without doubles.
     pub user_message_uuids: Vec<String>,
     /// It was cut off by an interrupt.
@@ -50,6 +52,7 @@ object! {
         content: Option<Content> = "content",
         top_stop_reason: Option<String> = "stop_reason",
         error: Option<String> = "error",
+        api_error_status: Option<i64> = "api_error_status",
         user_message_uuid: Option<String> = "user_message_uuid",
         user_message_uuids: Vec<String> = "user_message_uuids",
         aborted: bool = "aborted",
@@ -93,6 +96,7 @@ impl From<AssistantBody> for Assistant {
             usage: message.usage.map(Into::into),
             stop_reason: message.stop_reason.or(body.top_stop_reason),
             error: body.error,
+            api_error_status: body.api_error_status,
             user_message_uuids: merged(body.user_message_uuids, body.user_message_uuid),
             aborted: body.aborted,
             supersedes: body.supersedes,

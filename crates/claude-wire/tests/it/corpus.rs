@@ -1,6 +1,8 @@
 //! Plays what the fuzz targets start from, so that every test run has it.
 
 use super::invariants::{reads_right, splits_right};
+use claude_wire::Message;
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
@@ -40,4 +42,32 @@ fn every_seed_of_the_frame_reads_right() {
             reads_right(&bytes[..at]);
         }
     }
+}
+
+/// The tag is found by its place where it stands in front, and by a search where it doesn't.
+#[test]
+fn a_line_says_the_same_wherever_its_tag_stands() {
+    let mut tried = 0;
+    for (name, bytes) in seeds("frame") {
+        if !name.starts_with("real-") {
+            continue;
+        }
+        let line: serde_json::Map<String, Value> =
+            serde_json::from_slice(&bytes).expect("a real line is an object");
+        let tag = |key: &&str| line.get(*key).map(|value| format!("\"{key}\":{value}"));
+        let tags: Vec<_> = ["type", "subtype"].iter().filter_map(tag).collect();
+        let rest = line.iter().filter(|(key, _)| !["type", "subtype"].contains(&key.as_str()));
+        let rest: Vec<_> = rest.map(|(key, value)| format!("\"{key}\":{value}")).collect();
+        let said = |parts: &[&[String]]| {
+            let line = format!("{{{}}}", parts.concat().join(","));
+            let (message, tolerant) = Message::parse(line.as_bytes());
+            assert!(!tolerant && !matches!(message, Message::Noise | Message::Unknown(_)), "{name}");
+            format!("{message:?}")
+        };
+        let reversed: Vec<_> = tags.iter().rev().cloned().collect();
+        assert_eq!(said(&[&tags, &rest]), said(&[&rest, &tags]), "{name}");
+        assert_eq!(said(&[&tags, &rest]), said(&[&reversed, &rest]), "{name}");
+        tried += 1;
+    }
+    assert!(tried > 20, "only {tried} real lines");
 }

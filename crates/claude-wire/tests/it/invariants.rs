@@ -55,7 +55,7 @@ pub(crate) fn reads_right(line: &[u8]) {
         Message::Noise => assert!(!object, "an object was taken for noise: {text}"),
         _ => assert!(object, "no object, but read as one: {text}"),
     }
-    known::unknown_fields(line);
+    assert!(object || known::unknown_fields(line).is_empty());
     if let Message::ControlRequest(ask) = frame.message() {
         if let Request::CanUseTool(tool) = &ask.request {
             is_one_line(&build::allow(&ask.request_id, &tool.input, tool.suggestions.as_deref()));
