@@ -99,6 +99,8 @@ fn stream_flags(line: &mut Line) {
     line.pair("--output-format", "stream-json");
     line.word("--verbose");
     line.word("--include-partial-messages");
+    // CLIs before 2.1.206 send no receipts; there a message's replay says that it was taken up.
+    line.word("--replay-user-messages");
 }
 
 fn conversation(line: &mut Line, start: Start) {

@@ -63,7 +63,7 @@ fn the_forms_of_single_fields() {
     show("no tools", &|s| s.tools = Some(Vec::new()));
     show("bare", &|s| s.setting_sources = SettingSources::Bare);
     show("no setting sources", &|s| s.setting_sources = SettingSources::Chosen(Vec::new()));
-    show("skip permissions", &|s| s.skip_permissions = true);
+    show("no permissions asked", &|s| s.skip_permissions = true);
     show("a whole budget", &|s| s.max_budget_usd = Some(5.0));
     show("a small budget", &|s| s.max_budget_usd = Some(0.000_001));
     show("a wrapper", &|s| s.launcher = launcher("/usr/bin/npx", &["@anthropic-ai/claude-code"]));

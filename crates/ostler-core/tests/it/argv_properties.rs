@@ -31,6 +31,7 @@ const OURS: &[&str] = &[
     "--permission-mode",
     "--permission-prompt-tool",
     "--plugin-dir",
+    "--replay-user-messages",
     "--resume",
     "--session-id",
     "--setting-sources",
