@@ -33,7 +33,7 @@ fn nested(context: &Context<'_>) -> Option<Finding> {
             "account.nested",
             "running inside a Claude Code session (CLAUDECODE is set)",
             "children don't see it, but this session's own limits (sandbox, nice, memory) may still hold for them",
-            "start `ostler serve` outside, and sessions start in its surroundings",
+            "for clean surroundings, start sessions from a shell outside of it",
         )
     })
 }

@@ -84,7 +84,7 @@ pub enum LauncherError {
     },
     /// Older than what is supported.
     #[error(
-        "{command} is Claude Code {version}; ostler needs {FLOOR} or later. Update it (claude update), or name another one with --claude"
+        "{command} is Claude Code {version}; ostler needs {FLOOR} or later. Update it (claude update; with npx: @anthropic-ai/claude-code@{FLOOR} or later), or name another one with --claude"
     )]
     TooOld {
         /// The command line.
