@@ -45,7 +45,8 @@ pub struct Killed {
     /// How many processes were sent SIGKILL.
     pub killed: usize,
     /// True when nothing can be left: this process is a subreaper, `own_children` was asked for, and either it has no
-    /// children any more or two scans in a row found nothing to kill. Otherwise something may have escaped.
+    /// children any more, or twice in a row a scan found nothing to kill and no child died meanwhile. Otherwise
+    /// something may have escaped.
     pub proven: bool,
     /// Who was still alive at the deadline.
     pub left: Vec<u32>,
@@ -77,7 +78,7 @@ pub fn by_marker(name: &OsStr, value: &OsStr) -> io::Result<Vec<u32>> {
     Ok(pids.filter(|pid| *pid != me && carries.is_on(*pid)).collect())
 }
 
-/// Kills a tree: scan, SIGKILL, reap, again, until two scans in a row find nothing, or the deadline.
+/// Kills a tree: scan, SIGKILL, reap, again, until two rounds in a row find nothing, or the deadline.
 ///
 /// # Errors
 /// When the process table cannot be read.

@@ -38,23 +38,25 @@ pub(super) fn run(plan: &KillPlan<'_>) -> io::Result<Killed> {
         result: Killed::default(),
     };
     let certain = plan.own_children && is_subreaper()?;
-    let mut empty_scans = 0;
-    while empty_scans < 2 {
+    let mut quiet_rounds = 0;
+    while quiet_rounds < 2 {
+        let reaped_before = hunt.result.reaped.len();
         if plan.own_children {
             hunt.chase_children()?;
         }
         let survivors = hunt.scan_and_kill()?;
-        if survivors.is_empty() {
-            empty_scans += 1;
-            if certain && !has_children()? {
-                break;
-            }
-        } else {
-            empty_scans = 0;
-            if Instant::now() >= plan.deadline {
-                hunt.result.left = survivors;
-                return Ok(hunt.result);
-            }
+        if survivors.is_empty() && certain && !has_children()? {
+            break;
+        }
+        // Whoever is too quick to be seen alive still leaves us its status.
+        if survivors.is_empty() && hunt.result.reaped.len() == reaped_before {
+            quiet_rounds += 1;
+            continue;
+        }
+        quiet_rounds = 0;
+        if Instant::now() >= plan.deadline {
+            hunt.result.left = survivors;
+            return Ok(hunt.result);
         }
     }
     hunt.result.proven = certain;

@@ -47,6 +47,22 @@ fn a_held_lock_is_not_taken_again() {
 }
 
 #[test]
+fn a_probe_is_not_taken_for_a_child() {
+    let stage = Stage::new();
+    drop(AliveLock::create(&stage.path("alive")).unwrap());
+    becomes_free(&stage.path("alive"));
+    // What a probe does, and is in the middle of.
+    let probe = std::fs::File::open(stage.path("alive")).unwrap();
+    probe.lock_shared().unwrap();
+    assert!(!is_busy(&stage.path("alive")).unwrap());
+    std::thread::scope(|scope| {
+        let taken = scope.spawn(|| AliveLock::create(&stage.path("alive")));
+        drop(probe);
+        taken.join().unwrap().unwrap();
+    });
+}
+
+#[test]
 fn probes_disturb_neither_each_other_nor_who_takes_the_lock() {
     part::play("alive::probes");
 }

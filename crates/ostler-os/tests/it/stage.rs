@@ -4,7 +4,8 @@ use ostler_os::fifo;
 use ostler_os::poll::{Interest, Poller};
 use ostler_os::process::{Identity, PidFd, command_line};
 use ostler_os::spawn::{ChildSpec, Started, spawn_child};
-use std::ffi::OsString;
+use ostler_os::tree::{KillPlan, kill_tree};
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsFd;
@@ -106,6 +107,21 @@ impl Stage {
         let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path).unwrap();
         Report { file, text: String::new() }
+    }
+}
+
+impl Drop for Stage {
+    /// A test that failed may not have come to its end; what it started has the stage in its environment.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = kill_tree(&KillPlan {
+                roots: &[],
+                marker: Some((OsStr::new("DIR"), self.dir().as_os_str())),
+                own_children: false,
+                keep: &|_| false,
+                deadline: soon(),
+            });
+        }
     }
 }
 

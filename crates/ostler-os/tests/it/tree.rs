@@ -5,6 +5,7 @@ use ostler_os::process::{Identity, PidFd, command_line, identity_of, self_identi
 use ostler_os::reap::{Exit, become_subreaper, has_children};
 use ostler_os::spawn::{Started, spawn_child, spawn_detached};
 use ostler_os::tree::{KillPlan, Killed, by_marker, descendants, kill_tree};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -170,12 +171,20 @@ pub(crate) fn runner() {
     let _family = Family::start();
     let stage = Stage::new();
     let mut ready = stage.report("ready");
-    // Each starts the next and ends, a few hundred times a second: whoever is seen is dead already. Counted, so that
-    // a failure of this test doesn't go on for ever.
+    // With many other processes the whole table takes longer to read than the runner needs for several steps.
+    let mut crowd = HashSet::new();
+    for _ in 0..300 {
+        crowd.insert(Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap().id());
+    }
+    // Each starts the next and ends: whoever is seen in the table is dead already. Counted, so that a failure of this
+    // test doesn't go on for ever.
     let script =
         "next() { N=$((N+1)); [ $N = 20 ] && echo >$DIR/ready; [ $N -lt 30000 ] && next & }; N=0; next";
     spawn_child(&stage.script(script)).unwrap();
     ready.line();
+    let killed = kill_all(&|pid| crowd.contains(&pid));
+    assert!(killed.proven && killed.left.is_empty(), "{killed:?}");
+    assert!(killed.killed > 0, "it came to its end by itself");
     all_gone(&kill_all(NOBODY));
 }
 
