@@ -88,6 +88,8 @@ impl CtlFile {
             Ok(len) if len == line.len() => {
                 self.len += line.len() as u64;
                 self.last_off = row.off;
+                // The row is there; who must know whether the next ones will fit asks for it.
+                let _ = self.top_up();
                 return Ok(());
             }
             // Only a disk that ran full in the middle of it makes a write to a file short.
@@ -118,7 +120,8 @@ impl CtlFile {
         Ok(())
     }
 
-    /// Tops the reserve up again when half of it is used. Cheap otherwise; call it after rows.
+    /// Tops the reserve up again when half of it is used; cheap otherwise. [`CtlFile::append`] tries it too, but a
+    /// row that went in is no error, so only this says that the disk is full.
     ///
     /// # Errors
     /// [`CtlError::DiskFull`].

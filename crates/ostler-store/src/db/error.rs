@@ -183,7 +183,12 @@ impl Failure {
     }
 }
 
-fn explain_sql(source: rusqlite::Error, operation: &'static str, path: PathBuf, patience: Duration) -> DbError {
+fn explain_sql(
+    source: rusqlite::Error,
+    operation: &'static str,
+    path: PathBuf,
+    patience: Duration,
+) -> DbError {
     if let rusqlite::Error::FromSqlConversionFailure(_, _, cause) = &source
         && let Some(UnknownValue { what, value }) = cause.downcast_ref()
     {

@@ -44,10 +44,7 @@ fn what_cannot_be_read_in_the_middle_stays() {
     session.ctl(1, "garbage\n");
     session.ctl(1, line(&note(3, "row")));
     let ctl = CtlFile::open(&session.dir.generation(1).ctl(), 0).unwrap();
-    assert_eq!(
-        ctl.rows().unwrap(),
-        [CtlLine::Garbled { start: 0, end: 8 }, CtlLine::Row(note(3, "row"))]
-    );
+    assert_eq!(ctl.rows().unwrap(), [CtlLine::Garbled { start: 0, end: 8 }, CtlLine::Row(note(3, "row"))]);
 }
 
 #[test]

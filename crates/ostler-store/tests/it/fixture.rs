@@ -121,7 +121,8 @@ pub(crate) fn session_file(id: SessionId) -> SessionFile {
         label: Some("reviewer".to_owned()),
         cwd: "/project".to_owned(),
         host: "here".to_owned(),
-        spec: serde_json::value::RawValue::from_string(r#"{"model": "m",  "cwd":"/project"}"#.to_owned()).unwrap(),
+        spec: serde_json::value::RawValue::from_string(r#"{"model": "m",  "cwd":"/project"}"#.to_owned())
+            .unwrap(),
     }
 }
 

@@ -98,8 +98,7 @@ fn ends() -> Vec<Event> {
     use {Deadline as D, EndReason as E, KillReason as K};
     let deadlines =
         [D::Start, D::Notification, D::Shells, D::Agents, D::Quiet, D::Interrupt, D::End, D::Write];
-    let kills =
-        [K::EndDeadline, K::StartDeadline, K::Deaf, K::SpoiledPipe, K::Leftovers, K::DiskFull];
+    let kills = [K::EndDeadline, K::StartDeadline, K::Deaf, K::SpoiledPipe, K::Leftovers, K::DiskFull];
     let exits = [Exit::Code(0), Exit::Signal(9), Exit::Unknown, Exit::NotStarted];
     let dead = |exit| Event::Dead {
         exit,
@@ -153,9 +152,8 @@ fn schema() {
     let home = TestHome::new();
     let raw = rusqlite::Connection::open(home.home.db_path()).unwrap();
     let number: i64 = raw.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-    let lowest: i64 = raw
-        .query_row("SELECT value FROM meta WHERE name = 'lowest_reader'", [], |row| row.get(0))
-        .unwrap();
+    let lowest: i64 =
+        raw.query_row("SELECT value FROM meta WHERE name = 'lowest_reader'", [], |row| row.get(0)).unwrap();
     let mut dump = format!("-- schema {number}, lowest reader {lowest}\n");
     let mut statement = raw
         .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type DESC, name")

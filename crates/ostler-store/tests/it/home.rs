@@ -8,9 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 fn resolve(variables: &[(&str, &str)]) -> Result<String, String> {
-    let env = |name: &str| {
-        variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
-    };
+    let env =
+        |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
     Home::resolve(env).map(|path| path.display().to_string()).map_err(|error| error.to_string())
 }
 
@@ -20,7 +19,10 @@ fn the_variables_are_asked_in_order() {
     assert_eq!(resolve(&all).unwrap(), "/o");
     assert_eq!(resolve(&all[1..]).unwrap(), "/x/ostler");
     assert_eq!(resolve(&all[2..]).unwrap(), "/h/.local/state/ostler");
-    assert_eq!(resolve(&[("OSTLER_HOME", ""), ("XDG_STATE_HOME", ""), ("HOME", "/h")]).unwrap(), "/h/.local/state/ostler");
+    assert_eq!(
+        resolve(&[("OSTLER_HOME", ""), ("XDG_STATE_HOME", ""), ("HOME", "/h")]).unwrap(),
+        "/h/.local/state/ostler"
+    );
     assert_eq!(resolve(&[("XDG_STATE_HOME", "rel"), ("HOME", "/h")]).unwrap(), "/h/.local/state/ostler");
     assert!(resolve(&[]).unwrap_err().contains("set OSTLER_HOME"));
     assert!(resolve(&[("OSTLER_HOME", "rel"), ("HOME", "/h")]).unwrap_err().contains("absolute"));
@@ -88,7 +90,10 @@ fn a_session_file_comes_back_and_its_spec_byte_for_byte() {
     file.write(&dir).unwrap();
     let read = SessionFile::read(&dir).unwrap();
     assert_eq!(read.spec.get(), file.spec.get());
-    assert_eq!((read.id, read.conversation, read.label, read.cwd), (id, file.conversation, file.label, file.cwd));
+    assert_eq!(
+        (read.id, read.conversation, read.label, read.cwd),
+        (id, file.conversation, file.label, file.cwd)
+    );
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&dir.path), mode(&dir.session_json())), (0o700, 0o600));
 }
@@ -107,7 +112,10 @@ fn session_files_that_cannot_be_used_say_why() {
     };
     assert!(matches!(read_as(&good[..good.len() / 2]), Err(SessionFileError::Damaged { .. })));
     // All that a reader may count on in a newer format is its number.
-    assert!(matches!(read_as("{\"version\": 2, \"idea\": \"new\"}"), Err(SessionFileError::Newer { found: 2, .. })));
+    assert!(matches!(
+        read_as("{\"version\": 2, \"idea\": \"new\"}"),
+        Err(SessionFileError::Newer { found: 2, .. })
+    ));
     let other = good.replace(&session_id(1).to_string(), &session_id(2).to_string());
     assert!(matches!(read_as(&other), Err(SessionFileError::OtherId { .. })));
 }

@@ -33,7 +33,8 @@ fn the_feed_is_bounded_and_says_what_it_no_longer_has() {
     // As if nearly all of what is kept had been written already.
     let path = db.path().to_owned();
     let raw = rusqlite::Connection::open(path).unwrap();
-    raw.execute("INSERT INTO change (seq, session, kind) VALUES (100999, ?1, 'turn')", [id.to_string()]).unwrap();
+    raw.execute("INSERT INTO change (seq, session, kind) VALUES (100999, ?1, 'turn')", [id.to_string()])
+        .unwrap();
     db.set_record(id, 0, &Record::default()).unwrap();
     assert_eq!(db.last_change_seq().unwrap(), 101_000);
     let page = db.changes_after(1, 10).unwrap();

@@ -116,7 +116,9 @@ fn it_is_taken_back_or_claimed_never_both() {
     let id = session_id(1);
     let db = home.db_with(id);
     db.set_record(id, 0, &record(State::Active)).unwrap();
-    (1..=3).for_each(|n| drop(db.insert_delivery(&delivery(n, id, "x")).unwrap()));
+    for n in 1..=3 {
+        db.insert_delivery(&delivery(n, id, "x")).unwrap();
+    }
     let yes = Claim::Yes { record: record(State::Active), revision: 1 };
     assert_eq!(db.claim_delivery(delivery_id(1)).unwrap(), yes);
     assert_eq!(db.claim_delivery(delivery_id(1)).unwrap(), yes, "an adopter claims again");

@@ -60,14 +60,19 @@ fn what_fits_several_is_refused_with_the_candidates_newest_first() {
     assert_eq!(candidates("0a1b"), [id(2), id(1), id(0)], "a label of one is the beginning of two others");
     assert_eq!(
         db.find_session("0a1b2c3").unwrap_err().to_string(),
-        format!("\"0a1b2c3\" means several sessions: {} (review), {} (review); give more of the id", IDS[1], IDS[0])
+        format!(
+            "\"0a1b2c3\" means several sessions: {} (review), {} (review); give more of the id",
+            IDS[1], IDS[0]
+        )
     );
 }
 
 #[test]
 fn what_fits_none_is_refused() {
     let (_home, db) = store();
-    for name in ["", "0a1b2c3f", "%", "_", "'; DROP TABLE session", "nobody", "0a1b2c3d-0000-4000-8000-0000000000010"] {
+    for name in
+        ["", "0a1b2c3f", "%", "_", "'; DROP TABLE session", "nobody", "0a1b2c3d-0000-4000-8000-0000000000010"]
+    {
         let found = db.find_session(name);
         assert!(matches!(found, Err(FindError::NotFound { .. })), "{name:?}: {found:?}");
     }

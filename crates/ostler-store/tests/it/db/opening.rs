@@ -74,9 +74,8 @@ fn a_damaged_one_is_refused_with_the_way_out() {
     for damage in damage {
         std::fs::write(&path, &good).unwrap();
         damage();
-        let refused = Home::open(home.home.root()).and_then(|home| {
-            Ok(home.db(Durability::Full)?.session(session_id(1)).map(|_| ())?)
-        });
+        let refused = Home::open(home.home.root())
+            .and_then(|home| Ok(home.db(Durability::Full)?.session(session_id(1)).map(|_| ())?));
         let Err(HomeError::Db(error @ DbError::Corrupt { .. })) = refused else { panic!("{refused:?}") };
         assert_eq!(
             error.to_string(),

@@ -124,7 +124,10 @@ fn a_withdrawn_question_takes_no_decision() {
     db.commit_projection(id, &withdrawn, None).unwrap();
     assert!(pending(&db).is_empty() && db.decisions_to_write(id).unwrap().is_empty());
     for request in ["a", "b"] {
-        assert_eq!(db.decide_permission(&decision(request, Decision::Deny, "cli")).unwrap(), Decided::Withdrawn);
+        assert_eq!(
+            db.decide_permission(&decision(request, Decision::Deny, "cli")).unwrap(),
+            Decided::Withdrawn
+        );
     }
     let rows = db.permissions(id).unwrap();
     assert_eq!(rows[1].state(), PermissionState::Withdrawn);

@@ -1,14 +1,12 @@
 //! What a journal folds to, stored and loaded.
 
-use crate::fixture::{
-    TestHome, conversation_id, delivery, delivery_id, record, session_id, session_row,
-};
+use crate::fixture::{TestHome, conversation_id, delivery, delivery_id, record, session_id, session_row};
 use ostler_core::ctl::{Decision, Exit};
 use ostler_core::ids::Millis;
 use ostler_core::record::State;
 use ostler_core::rows::{
-    Delivery, DeliveryState, Generation, Outcome, Permission, PermissionKind, PermissionState, Projection, Spend,
-    SpendMethod, Tokens, Turn,
+    Delivery, DeliveryState, Generation, Outcome, Permission, PermissionKind, PermissionState, Projection,
+    Spend, SpendMethod, Tokens, Turn,
 };
 use ostler_store::DbError;
 use ostler_store::db::{Body, Committed, RecordChange};
@@ -67,7 +65,14 @@ fn turn(no: u32) -> Turn {
 }
 
 fn written(n: u128, state: DeliveryState) -> Delivery {
-    Delivery { id: delivery_id(n), state, generation: 1, turn: 1, written_at: Millis(3), answer: Some((1, 2)) }
+    Delivery {
+        id: delivery_id(n),
+        state,
+        generation: 1,
+        turn: 1,
+        written_at: Millis(3),
+        answer: Some((1, 2)),
+    }
 }
 
 fn spend(generation: u32, model: &str, usd: Option<f64>) -> Spend {

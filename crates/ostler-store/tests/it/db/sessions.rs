@@ -13,7 +13,11 @@ fn a_row_comes_back_as_it_was_stored() {
     let db = home.db();
     let row = SessionRow {
         label: Some("a \"label\" ✓".to_owned()),
-        record: Record { state: State::Error { reason: "no result: exit 1".into() }, stopped: true, closed: false },
+        record: Record {
+            state: State::Error { reason: "no result: exit 1".into() },
+            stopped: true,
+            closed: false,
+        },
         ..session_row(session_id(1))
     };
     db.insert_session(&row).unwrap();
@@ -160,7 +164,8 @@ fn what_is_owed_is_found() {
     running.turns[1].settled_at = None;
     db.commit_projection(session_id(4), &running, None).unwrap();
     let over = Projection { deliveries: Vec::new(), ..full };
-    let over = Projection { generations: over.generations[..1].to_vec(), turns: over.turns[..1].to_vec(), ..over };
+    let over =
+        Projection { generations: over.generations[..1].to_vec(), turns: over.turns[..1].to_vec(), ..over };
     db.commit_projection(session_id(5), &over, None).unwrap();
     assert_eq!(db.sessions_owing().unwrap(), [session_id(1), session_id(3), session_id(4)]);
 }

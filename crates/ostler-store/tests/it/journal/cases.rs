@@ -2,7 +2,7 @@
 
 use super::{drain, read_all, short};
 use crate::fixture::{TestSession, append, dead, line, note};
-use ostler_store::{Cursor, CtlFile, Entry, Journal, JournalError, journal::read_range};
+use ostler_store::{CtlFile, Cursor, Entry, Journal, JournalError, journal::read_range};
 
 #[test]
 fn an_empty_or_missing_session_has_no_entries() {
@@ -38,8 +38,7 @@ fn a_line_over_the_limit_is_passed_by_range_and_reading_goes_on() {
     let long = vec![b'x'; 300_000];
     session.out(1, "before\n");
     session.out(1, &long);
-    let mut follower =
-        Journal::open(&session.dir).with_max_line(100_000).read_from(Cursor::START).unwrap();
+    let mut follower = Journal::open(&session.dir).with_max_line(100_000).read_from(Cursor::START).unwrap();
     assert_eq!(short(&drain(&mut follower)), ["g1", "1:before"]);
     session.out(1, "\nafter\n");
     session.ctl(1, line(&note(7 + 300_001, "behind it")));
@@ -97,7 +96,8 @@ fn a_garbled_row_in_the_middle_is_an_entry_and_not_the_end() {
     let start = line(&note(2, "first")).len();
     session.ctl(1, "{\"at\":12,\"off\n\n");
     session.ctl(1, line(&note(4, "last")));
-    let garbled = [format!("1!garbled {start}-{}", start + 14), format!("1!garbled {}-{}", start + 14, start + 15)];
+    let garbled =
+        [format!("1!garbled {start}-{}", start + 14), format!("1!garbled {}-{}", start + 14, start + 15)];
     assert_eq!(
         short(&read_all(&session.dir)),
         ["g1", "1:a", "1!first", &garbled[0], &garbled[1], "1:b", "1!last"]
@@ -186,7 +186,7 @@ fn what_is_watched_exists_and_covers_what_may_change() {
     let session = TestSession::new();
     std::fs::create_dir_all(&session.dir.path).unwrap();
     let mut follower = Journal::open(&session.dir).read_from(Cursor::START).unwrap();
-    assert_eq!(follower.watch_paths(), [session.dir.path.clone()]);
+    assert_eq!(follower.watch_paths(), std::slice::from_ref(&session.dir.path));
     let generation = session.dir.generation(1);
     std::fs::create_dir_all(&generation.path).unwrap();
     session.out(1, "x\n");

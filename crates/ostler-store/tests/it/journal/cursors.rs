@@ -31,7 +31,9 @@ fn cursors_have_one_spelling() {
     for text in ["0.0.0", "3.1048576.2048", "4294967295.18446744073709551615.1"] {
         assert_eq!(text.parse::<Cursor>().unwrap().to_string(), text);
     }
-    for text in ["", "1", "1.2", "1.2.3.4", "1.2.-3", "+1.2.3", "1.02.3", "1. 2.3", "1.2.x", "4294967296.0.0", "1..2"] {
+    for text in
+        ["", "1", "1.2", "1.2.3.4", "1.2.-3", "+1.2.3", "1.02.3", "1. 2.3", "1.2.x", "4294967296.0.0", "1..2"]
+    {
         assert!(matches!(text.parse::<Cursor>(), Err(CursorError::Malformed { .. })), "{text:?}");
     }
     let long = "9".repeat(10_000);

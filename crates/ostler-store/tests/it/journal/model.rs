@@ -21,7 +21,9 @@ pub(crate) enum Write {
 enum Act {
     Out(Vec<u8>),
     /// A row whose writer was so many lines behind.
-    Row { behind: usize },
+    Row {
+        behind: usize,
+    },
     Garbage,
 }
 
@@ -30,7 +32,9 @@ enum Act {
 enum End {
     Exit,
     /// A row; `saw_tail`: its writer had seen an unterminated last line.
-    Dead { saw_tail: bool },
+    Dead {
+        saw_tail: bool,
+    },
     Both,
     /// Only by the generation after it, if there is one.
     Silent,

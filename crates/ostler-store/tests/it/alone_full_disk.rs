@@ -1,4 +1,4 @@
-//! A full disk: a small tmpfs of its own for each test.
+//! A full disk: a small tmpfs of its own for each test. Mounting is a matter of the whole machine, hence the name.
 
 use crate::fixture::{delivery, note, session_file, session_id, session_row};
 use ostler_store::db::{Inserted, MAX_INLINE_BODY};
