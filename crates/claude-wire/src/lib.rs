@@ -11,7 +11,7 @@
 //!
 //! Pure: no I/O, no clock, no threads. Nothing that a child prints makes anything here fail: what is unknown passes
 //! through, a field that is missing or of another type is absent, what is no JSON object is
-//! [`Message::Noise`](message::Message::Noise), and the bytes are kept in every case.
+//! [`Message::Noise`], and the bytes are kept in every case.
 
 pub mod build;
 pub mod frame;
