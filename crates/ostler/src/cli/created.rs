@@ -1,0 +1,58 @@
+//! A session comes into being, with its first message.
+
+use super::face::{Face, now};
+use super::prompt::PromptArgs;
+use super::spec::launch_spec;
+use super::spec_options::SpecArgs;
+use crate::failure::Failure;
+use ostler_controller::client::{NewMessage, NewSession, Ostler};
+use ostler_core::ids::{DeliveryId, SessionId};
+use ostler_core::machine::Mode;
+use ostler_core::spec::LaunchSpec;
+use uuid::Uuid;
+
+/// A session with its first message accepted.
+pub(super) struct Created {
+    pub(super) ostler: Ostler,
+    pub(super) session: SessionId,
+    pub(super) delivery: DeliveryId,
+    pub(super) label: Option<String>,
+    pub(super) spec: LaunchSpec,
+}
+
+/// Reads the prompt, finds claude, creates the session.
+pub(super) fn create(prompt: &PromptArgs, args: &SpecArgs, face: &Face) -> Result<Prepared, Failure> {
+    let text = prompt.read()?;
+    let ostler = face.open()?;
+    let spec = launch_spec(args, face)?;
+    // Random and not by time: the first characters of ids made in the same minute must differ, for people name
+    // sessions by them.
+    let session = SessionId(Uuid::new_v4());
+    let label = args.label.clone();
+    ostler.create(&NewSession { id: session, label: label.clone(), spec: spec.clone(), at: now() })?;
+    Ok(Prepared { ostler, session, label, spec, text })
+}
+
+/// A session that exists, and a message that was not delivered yet.
+pub(super) struct Prepared {
+    ostler: Ostler,
+    session: SessionId,
+    label: Option<String>,
+    spec: LaunchSpec,
+    text: String,
+}
+
+impl Prepared {
+    /// Delivers the message.
+    pub(super) fn deliver(self) -> Result<Created, Failure> {
+        let message = message(self.text, Mode::Auto, None);
+        let delivery = self.ostler.deliver(self.session, &message)?;
+        let Self { ostler, session, label, spec, .. } = self;
+        Ok(Created { ostler, session, delivery, label, spec })
+    }
+}
+
+/// A message with an id of its own.
+pub(super) fn message(text: String, mode: Mode, key: Option<String>) -> NewMessage {
+    NewMessage { id: DeliveryId(Uuid::new_v4()), text, mode, idempotency_key: key, at: now() }
+}

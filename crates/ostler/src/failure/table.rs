@@ -1,0 +1,145 @@
+//! The one table from errors to kinds of failure, with what to do where the error itself doesn't say.
+
+use super::{Failure, Kind, UsageError};
+use crate::launcher::LauncherError;
+use claude_lab::{LabError, ScriptError};
+use ostler_controller::client::ClientError;
+use ostler_core::env::EnvError;
+use ostler_core::spec::SpecError;
+use ostler_store::db::FindError;
+use ostler_store::{CursorError, DbError, HomeError, JournalError, SessionFileError};
+use std::io;
+
+impl From<UsageError> for Failure {
+    fn from(error: UsageError) -> Self {
+        let kind = match &error {
+            UsageError::WhichQuestion { .. } | UsageError::NoQuestion { .. } => Kind::NotFound,
+            _ => Kind::Usage,
+        };
+        let hint = match &error {
+            UsageError::EmptyPrompt | UsageError::NoPrompt => {
+                Some("give it as an argument, with --prompt-file FILE, or through a pipe".to_owned())
+            }
+            UsageError::TooLarge { .. } => {
+                Some("put it into a file in the working directory and ask claude to read that".to_owned())
+            }
+            UsageError::SlashCommand { .. } => {
+                Some("--raw sends it all the same; --literal sends it as text that is no command".to_owned())
+            }
+            UsageError::WhichQuestion { requests, .. } => Some(format!("open are: {}", requests.join(", "))),
+            UsageError::NoQuestion { .. } => Some("`ostler pending` shows what is open".to_owned()),
+            _ => None,
+        };
+        let failure = Self::new(kind, error);
+        hint.into_iter().fold(failure, Self::hint)
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Home(e) => e.into(),
+            ClientError::Db(e) => e.into(),
+            ClientError::EmptyPrompt => UsageError::EmptyPrompt.into(),
+            ClientError::PromptTooLarge { .. } | ClientError::NoCwd { .. } => Self::new(Kind::Usage, error),
+            ClientError::File { .. } | ClientError::Journal { .. } => Self::new(Kind::Store, error),
+            ClientError::NotTaking { .. } | ClientError::Lost { .. } | ClientError::Withdrawn => {
+                Self::new(Kind::Conflict, error)
+            }
+            ClientError::OtherBody => {
+                Self::new(Kind::Conflict, error).hint("use another --key for another message")
+            }
+            ClientError::NoQuestion => {
+                Self::new(Kind::NotFound, error).hint("`ostler pending` shows what is open")
+            }
+            ClientError::Controller { .. } => Self::new(Kind::Controller, error)
+                .hint("what was accepted stays accepted; the next ostler command tries again"),
+        }
+    }
+}
+
+impl From<FindError> for Failure {
+    fn from(error: FindError) -> Self {
+        match error {
+            FindError::Db(e) => e.into(),
+            other => Self::new(Kind::NotFound, other),
+        }
+    }
+}
+
+impl From<DbError> for Failure {
+    fn from(error: DbError) -> Self {
+        let kind = match &error {
+            DbError::NoSession { .. } | DbError::NoDelivery { .. } => Kind::NotFound,
+            _ => Kind::Store,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl From<HomeError> for Failure {
+    fn from(error: HomeError) -> Self {
+        Self::new(Kind::Store, error)
+    }
+}
+
+impl From<SessionFileError> for Failure {
+    fn from(error: SessionFileError) -> Self {
+        Self::new(Kind::Store, error)
+    }
+}
+
+impl From<CursorError> for Failure {
+    fn from(error: CursorError) -> Self {
+        let kind = match &error {
+            CursorError::Malformed { .. } => Kind::Usage,
+            _ => Kind::NotFound,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::Cursor(e) => e.into(),
+            other => Self::new(Kind::Store, other),
+        }
+    }
+}
+
+impl From<LauncherError> for Failure {
+    fn from(error: LauncherError) -> Self {
+        Self::new(Kind::Claude, error)
+    }
+}
+
+impl From<SpecError> for Failure {
+    fn from(error: SpecError) -> Self {
+        Self::new(Kind::Usage, error)
+    }
+}
+
+impl From<EnvError> for Failure {
+    fn from(error: EnvError) -> Self {
+        Self::new(Kind::Usage, error)
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        Self::new(Kind::Lab, error)
+    }
+}
+
+impl From<ScriptError> for Failure {
+    fn from(error: ScriptError) -> Self {
+        Self::new(Kind::Usage, error)
+    }
+}
+
+/// Trouble with our own output: a reader that left is no error worth telling.
+pub(crate) fn output(error: io::Error) -> Failure {
+    let kind = if error.kind() == io::ErrorKind::BrokenPipe { Kind::ReaderGone } else { Kind::Output };
+    Failure::new(kind, error)
+}

@@ -1,0 +1,123 @@
+//! What can be wrong with a command line, beyond what the parser finds.
+
+use std::path::PathBuf;
+
+/// What can be wrong with a command line.
+#[derive(Debug, thiserror::Error)]
+pub enum UsageError {
+    /// Nothing to say.
+    #[error("the prompt is empty")]
+    EmptyPrompt,
+    /// No prompt at all.
+    #[error("there is no prompt")]
+    NoPrompt,
+    /// More than one.
+    #[error("the prompt is given twice: {first} and {second}")]
+    TwoPrompts {
+        /// One place.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// Not text.
+    #[error(
+        "the prompt from {place} is not valid UTF-8: the byte at offset {offset} belongs to no character"
+    )]
+    NotUtf8 {
+        /// Where it came from.
+        place: String,
+        /// The first bad byte, from 0.
+        offset: usize,
+    },
+    /// Too much.
+    #[error("the prompt from {place} has more than {limit} bytes")]
+    TooLarge {
+        /// Where it came from.
+        place: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// A command of the interactive CLI that would leave or swap the conversation.
+    #[error("{word} would make claude leave or swap the session's conversation")]
+    SlashCommand {
+        /// `/clear`, `/resume`, `/exit`.
+        word: String,
+    },
+    /// A file can't be read.
+    #[error("failed to read {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Standard input can't be read.
+    #[error("failed to read the prompt from standard input")]
+    Stdin(#[source] std::io::Error),
+    /// A file that should be text is none.
+    #[error("{} is not valid UTF-8", path.display())]
+    FileNotUtf8 {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The working directory.
+    #[error("the working directory {} can't be used", path.display())]
+    Cwd {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The working directory is something else.
+    #[error("{} is not a directory", path.display())]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A path that can't be stored.
+    #[error("{} is not valid UTF-8, and only such paths can be stored in a launch spec", path.display())]
+    PathNotUtf8 {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Options that exclude each other.
+    #[error("{first} and {second} can't be given together")]
+    Together {
+        /// One.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// Which question is meant?
+    #[error("{count} questions of session {session} are open; name one")]
+    WhichQuestion {
+        /// The session.
+        session: String,
+        /// How many.
+        count: usize,
+        /// Their ids.
+        requests: Vec<String>,
+    },
+    /// None is open.
+    #[error("session {session} has no open question{}", request.as_ref().map(|r| format!(" {r}")).unwrap_or_default())]
+    NoQuestion {
+        /// The session.
+        session: String,
+        /// The one that was named.
+        request: Option<String>,
+    },
+    /// Not JSON.
+    #[error("{option} is not a JSON object")]
+    NotJson {
+        /// Which option.
+        option: &'static str,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The parser's own finding.
+    #[error("{0}")]
+    Parser(String),
+}
