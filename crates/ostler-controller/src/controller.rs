@@ -83,7 +83,7 @@ fn run(home: &Path, session: SessionId) -> Result<i32, ControllerError> {
     let keeper = Keeper::connect(&dir)?;
     let control = Control::bind(&dir, &lock)?;
     let started = Instant::now();
-    let machine = Machine::new(file.conversation, ostler_core::limits::Limits::default());
+    let machine = Machine::new(file.conversation, spec.limits);
     let mut controller = Controller {
         session,
         home,

@@ -1,10 +1,10 @@
-//! How long a controller waits for what. Defaults are design decisions; every one can be set.
+//! How long a controller waits for what. Defaults are design decisions; every one can be set, in the launch spec.
 
 use serde::{Deserialize, Serialize};
 
 /// Deadlines of one session, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// From the first delivery written to any sign of life.
     pub start: u64,
@@ -20,6 +20,8 @@ pub struct Limits {
     pub quiet: u64,
     /// For an interrupt to be confirmed.
     pub interrupt: u64,
+    /// From a confirmed interrupt to the result of what it broke off.
+    pub aborted: u64,
     /// For a child to leave after `end_session`. Measured at 40–220 ms without SessionEnd hooks (protocol page).
     pub end: u64,
     /// For a line longer than the pipe to be taken by a child that reads.
@@ -40,10 +42,19 @@ impl Default for Limits {
             notification: 5_000,
             quiet: 2_000,
             interrupt: 5_000,
+            aborted: 30_000,
             end: 5_000,
             write: 60_000,
             linger: 0,
             attempts: 2,
         }
+    }
+}
+
+impl Limits {
+    /// True when nothing was set.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }

@@ -29,6 +29,7 @@ pub use permission::{PermissionMode, PermissionPolicy};
 pub use settings::{SettingSource, SettingSources};
 pub use validate::{MAX_SCHEMA_BYTES, MAX_WORD_BYTES};
 
+use crate::limits::Limits;
 use serde::{Deserialize, Serialize};
 
 /// The version that this ostler writes.
@@ -121,6 +122,9 @@ pub struct LaunchSpec {
     /// Flags that are passed through; only reviewed ones, see [`parse_extra`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extra: Vec<ExtraFlag>,
+    /// How long its controllers wait for what.
+    #[serde(default, skip_serializing_if = "Limits::is_default")]
+    pub limits: Limits,
 }
 
 /// How long the prompt cache is asked to hold, for each of the CLI's two lanes; None leaves it to the CLI.
@@ -206,6 +210,7 @@ impl LaunchSpec {
             environment,
             lab: None,
             extra: Vec::new(),
+            limits: Limits::default(),
         }
     }
 

@@ -5,6 +5,7 @@ use ostler_core::ids::{ConversationId, SessionId};
 use ostler_core::limits::Limits;
 use ostler_core::machine::Machine;
 use ostler_core::rows::Projection;
+use ostler_core::spec::LaunchSpec;
 use ostler_store::{Home, SessionFile};
 
 impl Ostler {
@@ -49,8 +50,13 @@ pub fn fold_rows(home: &Home, session: SessionId) -> Result<Projection, ClientEr
 
 pub(super) fn fold_machine(home: &Home, session: SessionId) -> Result<Machine, ClientError> {
     let dir = home.session(session);
-    let conversation = SessionFile::read(&dir).map_or(ConversationId(session.0), |file| file.conversation);
-    let mut machine = Machine::new(conversation, Limits::default());
+    let (mut conversation, mut limits) = (ConversationId(session.0), Limits::default());
+    if let Ok(file) = SessionFile::read(&dir) {
+        conversation = file.conversation;
+        // How often a delivery may be offered is one of them, so the fold depends on it.
+        limits = LaunchSpec::from_json(file.spec.get()).map_or(limits, |spec| spec.limits);
+    }
+    let mut machine = Machine::new(conversation, limits);
     crate::controller::fold(&dir, &mut machine, 0)
         .map_err(|source| ClientError::Journal { session, source: Box::new(source) })?;
     Ok(machine)
