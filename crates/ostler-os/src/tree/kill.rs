@@ -136,9 +136,7 @@ impl Hunt<'_> {
                 if self.stays(pid) {
                     continue;
                 }
-                if let Some(entry) = platform::entry(pid)? {
-                    hit |= matches!(self.shoot(entry)?, Shot::Hit(_));
-                }
+                hit |= self.shoot_child(pid)?;
             }
             self.reap()?;
             if !hit {
@@ -159,13 +157,30 @@ impl Hunt<'_> {
         }
         match handle.kill() {
             Ok(true) => {
-                if self.sent.insert((entry.pid, entry.start_ticks)) {
-                    self.result.killed += 1;
-                }
+                self.count(entry);
                 Ok(Shot::Hit(handle))
             }
             Ok(false) => Ok(Shot::Gone),
             Err(_) => Ok(Shot::Missed),
+        }
+    }
+
+    /// Like [`Hunt::shoot`], for a child of ours and in a hurry: whoever runs ahead is hit before its next step or
+    /// not at all. Its pid is its own until we reap it. True when it lived.
+    fn shoot_child(&mut self, pid: u32) -> io::Result<bool> {
+        let Ok(Some(handle)) = PidFd::open(pid) else { return Ok(false) };
+        if handle.is_dead()? || !handle.kill().unwrap_or(false) {
+            return Ok(false);
+        }
+        if let Some(entry) = platform::entry(pid)? {
+            self.count(entry);
+        }
+        Ok(true)
+    }
+
+    fn count(&mut self, entry: Entry) {
+        if self.sent.insert((entry.pid, entry.start_ticks)) {
+            self.result.killed += 1;
         }
     }
 

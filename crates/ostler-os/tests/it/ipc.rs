@@ -95,8 +95,9 @@ fn the_peer_is_the_process_that_connected() {
     let stage = Stage::new();
     let path = stage.path("control.sock");
     let listener = Listener::bind(&path, &lock(&stage)).unwrap();
-    let connect = "import os,socket,time; s=socket.socket(socket.AF_UNIX); s.connect(os.environ['DIR']+'/control.sock'); time.sleep(1000)";
-    let child = Cast::start(&stage.program(["python3", "-c", connect]));
+    let connect =
+        "use IO::Socket::UNIX; my $s = IO::Socket::UNIX->new(Peer => $ENV{DIR}.'/control.sock'); sleep 1000";
+    let child = Cast::start(&stage.program(["perl", "-e", connect]));
     let stream = accepted(&listener);
     assert_eq!(stream.peer().unwrap().pid, Some(child.0.pid));
 }

@@ -41,6 +41,30 @@ fn a_lock_on_a_removed_or_replaced_file_is_not_current() {
 }
 
 #[test]
+fn a_lock_that_is_given_out_is_current() {
+    part::play("lockfile::contest");
+}
+
+/// Holders remove the file before they let go, while others are between opening and locking it.
+pub(crate) fn contest() {
+    let stage = Stage::new();
+    let path = stage.path("lock");
+    let contend = || {
+        let mut held = 0;
+        while held < 1000 {
+            let Some(lock) = try_lock(&path).unwrap() else { continue };
+            assert!(lock.is_current().unwrap());
+            std::fs::remove_file(&path).unwrap();
+            held += 1;
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(contend);
+        scope.spawn(contend);
+    });
+}
+
+#[test]
 fn a_note_is_replaced_whole_and_read_without_the_lock() {
     let stage = Stage::new();
     let path = stage.path("lock");

@@ -16,6 +16,7 @@ const PARTS: &[(&str, fn())] = &[
     ("detached::starter", crate::detached::starter),
     ("detached::from_deleted_exe", crate::detached::from_deleted_exe),
     ("fifo::write_without_reader", crate::fifo::write_without_reader),
+    ("lockfile::contest", crate::lockfile::contest),
     ("lockfile::holder", crate::lockfile::holder),
     ("reap::many", crate::reap::many),
     ("reap::orphans", crate::reap::orphans),

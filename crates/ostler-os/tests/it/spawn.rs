@@ -1,5 +1,5 @@
 use crate::part;
-use crate::stage::{Cast, Stage, becomes, becomes_free, soon, status_field};
+use crate::stage::{Cast, Stage, becomes, becomes_free, has_open, soon, status_field};
 use ostler_os::fifo;
 use ostler_os::process::PidFd;
 use ostler_os::reap::{Exit, reap_all};
@@ -99,13 +99,11 @@ pub(crate) fn from_odd_surroundings() {
     assert_eq!(fields[3], pid.to_string(), "its own session");
     assert_eq!(fields[16], "0", "nice");
 
-    let mut open: Vec<String> = fs::read_dir(format!("/proc/{pid}/fd"))
-        .unwrap()
-        .map(|entry| fs::read_link(entry.unwrap().path()).unwrap())
-        .map(|path| path.strip_prefix(stage.dir()).unwrap().display().to_string())
-        .collect();
-    open.sort();
-    assert_eq!(open, ["alive", "err", "in", "out"]);
+    has_open(pid, &["alive", "err", "in", "out"].map(|name| stage.path(name)));
+    let flags = fs::read_to_string(format!("/proc/{pid}/fdinfo/0")).unwrap();
+    let flags = flags.lines().find_map(|line| line.strip_prefix("flags:")).unwrap().trim();
+    let flags = i32::from_str_radix(flags, 8).unwrap();
+    assert_eq!(flags & (libc::O_ACCMODE | libc::O_NONBLOCK), libc::O_RDWR, "stdin");
     assert!(leaked.as_fd().try_clone_to_owned().is_ok(), "we have it still");
 
     // SIGCHLD was ignored when this began, and yet the exit status is here.

@@ -230,6 +230,21 @@ pub(crate) fn becomes(pid: u32, argv: &[&str]) {
     eventually(|| (command_line(pid).unwrap().unwrap() == argv).then_some(()));
 }
 
+/// Waits until a process has exactly these files open (sorted by name). A program that was just started still has
+/// its libraries open.
+#[track_caller]
+pub(crate) fn has_open(pid: u32, expected: &[PathBuf]) {
+    let mut open = Vec::new();
+    let deadline = soon();
+    while open != expected {
+        assert!(Instant::now() < deadline, "it has {open:?} open");
+        let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+        // One that was closed meanwhile has no target.
+        open = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok()).collect();
+        open.sort();
+    }
+}
+
 /// A field of a process's `/proc/<pid>/status`.
 #[track_caller]
 pub(crate) fn status_field(pid: u32, name: &str) -> String {

@@ -97,6 +97,7 @@ fn files_that_go_and_come_back(backend: Backend) {
     settle(&mut watch);
     append(&path, "more");
     assert_eq!(changed(&mut watch), [path]);
+    assert_eq!(watch.is_polling(), backend == Backend::Poll, "the new file is watched like the old one");
 }
 
 fn directories(backend: Backend) {
