@@ -109,6 +109,7 @@ impl View {
             Deadline::Interrupt => self.warn("the interrupt was not confirmed in time"),
             Deadline::End => self.warn("claude did not leave in time"),
             Deadline::Write => self.warn("claude did not read its input in time"),
+            Deadline::Answer => self.warn("claude does not answer any more"),
             Deadline::Notification | Deadline::Quiet => {}
         }
     }
