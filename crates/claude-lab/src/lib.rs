@@ -13,6 +13,7 @@ pub mod fake;
 pub mod fault;
 pub mod log;
 pub mod price;
+pub mod record;
 pub mod script;
 
 mod api;

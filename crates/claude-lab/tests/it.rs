@@ -4,7 +4,9 @@ mod it {
     mod answers;
     mod bounds;
     mod child;
+    mod conformance;
     mod docs;
+    mod fake_events;
     mod faults;
     mod http;
     mod real_money;

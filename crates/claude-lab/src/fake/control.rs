@@ -47,6 +47,9 @@ impl Engine {
     fn request(&mut self, line: &Value) -> Flow {
         let id = line["request_id"].as_str().unwrap_or_default().to_owned();
         let Some(subtype) = line["request"]["subtype"].as_str() else {
+            if !self.habits.lifecycle {
+                return Err(self.refuse_line(line.to_string().as_bytes()));
+            }
             complain("Error: Missing request on control_request");
             return Err(Halt::Exit(1));
         };
@@ -95,16 +98,11 @@ impl Engine {
             self.asked.iter().filter(|asked| asked.relisted).map(|asked| asked.line()).collect();
         let again = self.initialized || self.live.is_some() || self.results > 0;
         self.initialized = true;
-        let mut response = json!({"subtype": "success", "request_id": id});
-        if again && !self.habits.lifecycle {
-            response = json!({"subtype": "error", "request_id": id, "error": "Already initialized"});
-        } else {
-            response["response"] = json!({
-                "commands": [], "agents": [], "output_style": "default", "available_output_styles": ["default"],
-                "models": [], "account": {"apiKeySource": self.key_source()}, "pid": std::process::id(),
-            });
-        }
-        if again {
+        let mut response = json!({"subtype": "success", "request_id": id, "response": {
+            "commands": [], "agents": [], "output_style": "default", "available_output_styles": ["default"],
+            "models": [], "account": {"apiKeySource": self.key_source()}, "pid": std::process::id(),
+        }});
+        if again || self.habits.lifecycle {
             response["pending_permission_requests"] = json!(pending);
         }
         self.out.line(&json!({"type": "control_response", "response": response}));
@@ -149,6 +147,10 @@ impl Engine {
             return;
         };
         self.receipt(&prompt, "cancelled");
-        self.respond(id, Some(json!({"cancelled": true, "message_uuid": uuid})));
+        let mut body = json!({"cancelled": true});
+        if self.habits.lifecycle {
+            body["message_uuid"] = json!(uuid);
+        }
+        self.respond(id, Some(body));
     }
 }

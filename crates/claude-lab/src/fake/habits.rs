@@ -30,6 +30,10 @@ pub(super) struct Habits {
     pub(super) resumes_anywhere: bool,
     /// After an abort the rest of the stream's events still come, and what streamed is paid for.
     pub(super) finishes_stream: bool,
+    /// `terminal_reason` tells API failures and an exhausted budget.
+    pub(super) tells_reasons: bool,
+    /// A live background agent keeps the session from being idle.
+    pub(super) agents_keep_running: bool,
     /// A denial without a prompt tool has a line of its own.
     pub(super) says_denied: bool,
 }
@@ -50,6 +54,8 @@ impl Habits {
             eof_kills_shells: patch < 299,
             resumes_anywhere: patch >= 283,
             finishes_stream: patch >= 299,
+            tells_reasons: patch >= 240,
+            agents_keep_running: patch >= 240,
             says_denied: patch >= 240,
         }
     }
@@ -67,6 +73,8 @@ impl Habits {
             "eof-kills-shells" => &mut self.eof_kills_shells,
             "resumes-anywhere" => &mut self.resumes_anywhere,
             "finishes-stream" => &mut self.finishes_stream,
+            "tells-reasons" => &mut self.tells_reasons,
+            "agents-keep-running" => &mut self.agents_keep_running,
             "says-denied" => &mut self.says_denied,
             _ => return false,
         };

@@ -112,15 +112,17 @@ impl Engine {
     pub(super) fn close_message(&mut self) -> Flow {
         let Some(open) = self.live.as_mut().and_then(|live| live.open.take()) else { return Ok(()) };
         let reason = if open.calls.is_empty() { "end_turn" } else { "tool_use" };
-        self.stream_end(reason);
         self.pay();
+        let over = if open.calls.is_empty() { Ok(()) } else { self.over_budget() };
+        // Older versions break off before the stream's last event.
+        self.stream_end(reason, over.is_err() && !self.habits.tells_reasons);
         if let Some(live) = &mut self.live {
             live.stop_reason = Some(reason);
         }
         if open.calls.is_empty() {
             return Ok(());
         }
-        self.over_budget()?;
+        over?;
         self.pump(Some(std::time::Instant::now()))?;
         if let Some(live) = &mut self.live {
             live.in_tools = true;
@@ -142,10 +144,13 @@ impl Engine {
         }
     }
 
-    pub(super) fn stream_end(&mut self, reason: &str) {
+    /// The events that end a message; `cut` leaves out the last.
+    pub(super) fn stream_end(&mut self, reason: &str, cut: bool) {
         let delta = json!({"stop_reason": reason, "stop_sequence": null});
         self.stream(&json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 7}}));
-        self.stream(&json!({"type": "message_stop"}));
+        if !cut {
+            self.stream(&json!({"type": "message_stop"}));
+        }
     }
 
     /// The `assistant` line of a finished block, and the end of its stream.

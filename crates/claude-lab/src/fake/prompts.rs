@@ -39,15 +39,16 @@ impl Engine {
     /// Takes a prompt from stdin.
     pub(super) fn accept(&mut self, prompt: Prompt) {
         if let Some(uuid) = &prompt.uuid {
-            if !self.seen.insert(uuid.clone()) {
-                // Read before by this process: dropped; newer versions say once more that they are idle.
-                if self.habits.lifecycle && self.live.is_none() {
+            let again = !self.seen.insert(uuid.clone());
+            let answered = self.past.answered.contains(uuid);
+            if again || answered {
+                // Read before by this process: no line for it. Answered in the transcript: completed at once.
+                if !again {
+                    self.receipt(&prompt, "completed");
+                }
+                if self.live.is_none() && self.queue.is_empty() {
                     self.state("idle");
                 }
-                return;
-            }
-            if self.past.answered.contains(uuid) {
-                self.receipt(&prompt, "completed");
                 return;
             }
         }

@@ -108,7 +108,7 @@ impl Engine {
     }
 
     /// Whether the session still counts as running for the sake of a background agent.
-    pub(super) fn agents_live(&self) -> bool {
-        self.tasks.iter().any(|task| task.what.agent)
+    pub(super) fn agent_keeps_running(&self) -> bool {
+        self.habits.agents_keep_running && self.tasks.iter().any(|task| task.what.agent)
     }
 }

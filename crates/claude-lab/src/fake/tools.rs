@@ -83,10 +83,7 @@ impl Engine {
     fn run_tool(&mut self, id: &str, tool: &Tool) -> Flow {
         let outcome = self.outcome(id, tool)?;
         if outcome.denied {
-            let denial = json!({"tool_name": tool.name, "tool_use_id": id, "tool_input": tool.input});
-            if let Some(live) = &mut self.live {
-                live.denials.push(denial);
-            }
+            self.denied(id, tool);
         }
         let detail = if outcome.is_error {
             json!(format!("Error: {}", outcome.text))
@@ -114,6 +111,13 @@ impl Engine {
         })
     }
 
+    fn denied(&mut self, id: &str, tool: &Tool) {
+        let denial = json!({"tool_name": tool.name, "tool_use_id": id, "tool_input": tool.input});
+        if let Some(live) = &mut self.live {
+            live.denials.push(denial);
+        }
+    }
+
     fn allows_all(&self) -> bool {
         self.options.skips_permissions || self.options.permission_mode == "bypassPermissions"
     }
@@ -127,6 +131,9 @@ impl Engine {
         let answer = self.answered(&asked.id, tool);
         self.asked.retain(|other| other.id != asked.id);
         self.state("running");
+        if matches!(answer, Err(Halt::Interrupted)) {
+            self.denied(id, tool);
+        }
         let Some(answer) = answer? else {
             return Ok(Some(Outcome::failed("Tool permission request was cancelled.")));
         };

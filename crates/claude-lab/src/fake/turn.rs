@@ -223,7 +223,9 @@ impl Engine {
             ResultKind::Budget => {
                 let max = self.options.max_budget.unwrap_or(0.0);
                 let text = format!("Reached maximum budget (${max})");
-                failure("error_max_budget_usd", "budget_exhausted", text, "cancelled")
+                let mut verdict = failure("error_max_budget_usd", "budget_exhausted", text, "cancelled");
+                verdict.reason = verdict.reason.filter(|_| self.habits.tells_reasons);
+                verdict
             }
             ResultKind::Execution => {
                 failure("error_during_execution", "error", "something went wrong".to_owned(), "cancelled")
@@ -239,7 +241,10 @@ impl Engine {
             self.name_prompts(&mut line, false);
             self.emit(line);
         }
-        let said = format!("API Error: {status} {text}");
+        let said = match status {
+            429 => format!("API Error: Request rejected (429) · {text}"),
+            _ => format!("API Error: {status} {text}"),
+        };
         let message = json!({
             "id": Uuid::new_v4(), "type": "message", "role": "assistant", "model": "<synthetic>",
             "content": [{"type": "text", "text": said}], "stop_reason": "stop_sequence", "stop_sequence": "",
@@ -260,7 +265,7 @@ impl Engine {
         Verdict {
             subtype: "success",
             is_error: true,
-            reason: Some("api_error"),
+            reason: Some(if self.habits.tells_reasons { "api_error" } else { "completed" }),
             stop_reason: json!("stop_sequence"),
             turns,
             text: Ok(said),
@@ -278,6 +283,7 @@ impl Engine {
         self.live_mut(|live| live.open = open);
         if !partial.is_empty() {
             self.block(&json!({"type": "text", "text": partial}), true);
+            self.live_mut(|live| live.text = partial);
         }
         self.live_mut(|live| live.open = None);
         if why != Why::Now {
@@ -285,19 +291,20 @@ impl Engine {
         }
         if self.habits.finishes_stream && streamed {
             self.stream(&json!({"type": "content_block_stop", "index": 0}));
-            self.stream_end("end_turn");
+            self.stream_end("end_turn", false);
             self.pay();
         }
         let stop_reason = if in_tools { json!("tool_use") } else { Value::Null };
         let said = stop_reason.as_str().unwrap_or("null");
         let error = format!("[ede_diagnostic] result_type=user last_content_type=n/a stop_reason={said}");
         let now = why == Why::Now;
+        let said_last = self.live.as_ref().map(|live| live.text.clone()).unwrap_or_default();
         self.verdict(Verdict {
             subtype: if now { "success" } else { "error_during_execution" },
             is_error: !now,
             reason: Some(if in_tools { "aborted_tools" } else { "aborted_streaming" }),
             turns: self.turns(),
-            text: if now { Ok(partial) } else { Err(error) },
+            text: if now { Ok(said_last) } else { Err(error) },
             stop_reason,
             receipt: "cancelled",
             more: Map::new(),
@@ -405,7 +412,7 @@ impl Engine {
     fn settle(&mut self) -> Flow {
         self.pump(Some(Instant::now()))?;
         let discarded = self.ending && self.habits.discards_queue;
-        if (self.queue.is_empty() || discarded) && self.woken.is_empty() && !self.agents_live() {
+        if (self.queue.is_empty() || discarded) && self.woken.is_empty() && !self.agent_keeps_running() {
             self.state("idle");
         }
         Ok(())

@@ -16,7 +16,7 @@ pub(crate) const VERSIONS: [&str; 2] = ["2.1.332", "2.1.200"];
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The executable of a version.
-fn claude(version: &str) -> PathBuf {
+pub(crate) fn claude(version: &str) -> PathBuf {
     let folder = std::env::var_os("OSTLER_TEST_CLAUDE")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/claude"), PathBuf::from);
     let path = folder.join(version).join("claude");

@@ -312,7 +312,9 @@ fn ending(rest: &str) -> Parsed<Ending> {
             (ResultKind::Api(words::number(status)?, text::string(text)?), fields)
         }
         _ => {
-            return Err("a result is one of success, api STATUS TEXT, max_turns, budget, execution".to_owned());
+            return Err(
+                "a result is one of success, api STATUS TEXT, max_turns, budget, execution".to_owned()
+            );
         }
     };
     let fields = rest.strip_prefix("with ").unwrap_or(rest);
