@@ -26,9 +26,6 @@ pub enum Signal {
 #[derive(Debug)]
 pub struct Signals(platform::Receiver);
 
-const SIGNALS: [Signal; 5] =
-    [Signal::Interrupt, Signal::Terminate, Signal::Hangup, Signal::WindowChange, Signal::Child];
-
 impl Signals {
     /// Starts to receive these.
     ///

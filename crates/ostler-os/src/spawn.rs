@@ -17,7 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// How a child starts. Nothing is inherited that isn't named here.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ChildSpec {
     /// The program and its arguments. A program without `/` is looked up in the `PATH` of `env`; a relative one
     /// counts from `cwd`.
@@ -38,6 +38,18 @@ pub struct ChildSpec {
     pub umask: u32,
     /// Its OOM score adjustment (-1000…1000, lower needs privileges); `None` leaves ours.
     pub oom_score_adj: Option<i16>,
+}
+
+impl fmt::Debug for ChildSpec {
+    /// Without the environment's values: some are secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
+        f.debug_struct("ChildSpec")
+            .field("argv", &self.argv)
+            .field("env", &names)
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A process that was started.
@@ -181,6 +193,8 @@ impl fmt::Display for ArgumentSizes {
 
 /// Starts a session's child: own session and process group, descriptors as in the spec and no others, signals, nice
 /// and limits reset. Returns when its exec has succeeded or failed.
+///
+/// The process stops ignoring SIGCHLD, if it did: else its children would leave no status.
 ///
 /// Must not run at the same time as [`crate::reap::reap_all`] in another thread, which would take the exit status of
 /// a child whose exec failed.

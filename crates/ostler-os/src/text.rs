@@ -18,3 +18,15 @@ pub fn os_string(bytes: &[u8]) -> OsString {
 pub fn os_string(bytes: &[u8]) -> OsString {
     OsString::from(String::from_utf8_lossy(bytes).into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn every_byte_string_comes_back() {
+        let bytes = b"caf\xe9 \xff/x";
+        assert_eq!(os_string(bytes).as_encoded_bytes(), bytes);
+    }
+}

@@ -3,7 +3,7 @@
 //! Not signalfd: it needs the signals blocked in every thread, and a blocked mask is inherited by children.
 #![expect(unsafe_code, reason = "sigaction has no safe form")]
 
-use super::{SIGNALS, Signal};
+use super::Signal;
 use crate::poll::{Pollable, Source, Waker};
 use std::io;
 use std::mem::zeroed;
@@ -15,6 +15,10 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use libc::__errno_location as errno_location;
 #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
 use libc::__error as errno_location;
+
+/// In the order of their counts.
+const SIGNALS: [Signal; 5] =
+    [Signal::Interrupt, Signal::Terminate, Signal::Hangup, Signal::WindowChange, Signal::Child];
 
 /// How often each signal came and wasn't taken.
 static COUNTS: [AtomicU32; SIGNALS.len()] = [const { AtomicU32::new(0) }; SIGNALS.len()];

@@ -140,3 +140,11 @@ fn a_child_that_ends_at_once_is_started_all_the_same() {
         assert!(PidFd::open(child.0.pid).unwrap().is_some());
     }
 }
+
+#[test]
+fn a_spec_is_shown_without_the_values_of_its_environment() {
+    let mut spec = Stage::new().program(["true"]);
+    spec.env.push(("API_KEY".into(), "hush".into()));
+    let shown = format!("{spec:?}");
+    assert!(shown.contains("API_KEY") && !shown.contains("hush"), "{shown}");
+}
