@@ -204,6 +204,10 @@ fn listing(db: &Db, home: &std::path::Path) {
         ),
         ("one folder", ListFilter { cwd: Some("/home/somebody/projects/8".into()), ..ListFilter::default() }),
         ("active ones, closed or not", ListFilter { state: Some("active".into()), ..ListFilter::default() }),
+        (
+            "stopped ones, of which there are none",
+            ListFilter { stopped: Some(true), ..ListFilter::default() },
+        ),
         ("none", ListFilter { state: Some("error".into()), ..ListFilter::default() }),
     ];
     for (what, filter) in pages {

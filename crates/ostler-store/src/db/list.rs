@@ -79,19 +79,11 @@ impl ListFilter {
     /// The query. SQLite has no statistics to choose an index by, so it is told: the condition that usually leaves the
     /// fewest rows. Every index gives rows in the order of the listing, so a page costs what it shows.
     fn sql(&self, after: bool) -> String {
-        let open = self.closed == Some(false);
         let index = match (&self.label, &self.cwd, &self.state) {
             (Some(_), _, _) => "session_by_label",
             (None, Some(_), _) => "session_by_cwd",
-            (None, None, Some(_)) if open => "session_open_by_state",
-            _ if open => "session_open_by_time",
-            _ => "session_by_time",
-        };
-        let closed = match self.closed {
-            // Spelled as in the partial indexes, or they can't be used.
-            Some(false) => "closed = 0 AND :closed IS NOT NULL",
-            Some(true) => "closed = :closed",
-            None => ":closed IS NULL",
+            (None, None, Some(_)) => "session_by_state",
+            (None, None, None) => "session_by_time",
         };
         let equal = |column: &str, set: bool| match set {
             true => format!("{column} = :{column}"),
@@ -101,14 +93,19 @@ impl ListFilter {
             true => "(created_at, id) < (:time, :id)",
             false => ":time IS NULL AND :id IS NULL",
         };
+        // The inner query looks at indexes alone, the outer one fetches what is shown.
         format!(
-            "SELECT {} FROM session INDEXED BY {index} WHERE {closed} AND {} AND {} AND {} AND {} AND {after}
-             ORDER BY created_at DESC, id DESC LIMIT :limit",
+            "SELECT {} FROM (
+                 SELECT id AS page_id, created_at AS page_time FROM session INDEXED BY {index}
+                 WHERE {} AND {} AND {} AND {} AND {} AND {after}
+                 ORDER BY created_at DESC, id DESC LIMIT :limit
+             ) CROSS JOIN session ON id = page_id ORDER BY page_time DESC, page_id DESC",
             SessionRow::COLUMNS,
             equal("label", self.label.is_some()),
             equal("cwd", self.cwd.is_some()),
             equal("state", self.state.is_some()),
             equal("stopped", self.stopped.is_some()),
+            equal("closed", self.closed.is_some()),
         )
     }
 }

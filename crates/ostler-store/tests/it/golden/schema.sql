@@ -136,15 +136,13 @@ CREATE INDEX generation_alive ON generation (session) WHERE ended_at IS NULL;
 
 CREATE INDEX permission_open ON permission (session, generation, fold_no) WHERE state = 'open' AND fold_no IS NOT NULL;
 
-CREATE INDEX session_by_cwd ON session (cwd, created_at, id);
+CREATE INDEX session_by_cwd ON session (cwd, created_at, id, state, stopped, closed);
 
-CREATE INDEX session_by_label ON session (label, created_at, id) WHERE label IS NOT NULL;
+CREATE INDEX session_by_label ON session (label, created_at, id, state, stopped, closed) WHERE label IS NOT NULL;
 
-CREATE INDEX session_by_time ON session (created_at, id);
+CREATE INDEX session_by_state ON session (state, created_at, id, stopped, closed);
 
-CREATE INDEX session_open_by_state ON session (state, created_at, id) WHERE closed = 0;
-
-CREATE INDEX session_open_by_time ON session (created_at, id) WHERE closed = 0;
+CREATE INDEX session_by_time ON session (created_at, id, state, stopped, closed);
 
 CREATE INDEX turn_unsettled ON turn (session) WHERE settled_at IS NULL;
 
