@@ -152,7 +152,7 @@ impl Controller {
             self.notice_death()?;
             self.control.receive();
             self.serve_faces();
-            self.wants.refresh(&self.db, self.session, &self.machine)?;
+            self.refresh()?;
             self.go_on_writing()?;
             self.act()?;
             self.answer_waiters()?;
@@ -162,7 +162,7 @@ impl Controller {
                 self.control.unlink();
                 // Somebody may have stored work while the socket was still there, or found it gone just now.
                 self.wants.must_refresh();
-                self.wants.refresh(&self.db, self.session, &self.machine)?;
+                self.refresh()?;
                 if self.may_leave()? {
                     return Ok(CONTROLLER_DONE);
                 }

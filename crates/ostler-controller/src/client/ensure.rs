@@ -78,12 +78,7 @@ impl Ostler {
         Ok(false)
     }
 
-    /// Something waits for a controller.
-    pub(super) fn owes(&self, session: SessionId) -> Result<bool, ClientError> {
-        Ok(self.db().sessions_owing()?.contains(&session) || self.child_lives(session))
-    }
-
-    fn child_lives(&self, session: SessionId) -> bool {
+    pub(super) fn child_lives(&self, session: SessionId) -> bool {
         let dir = self.home().session(session);
         let last = dir.generations().unwrap_or_default().last().copied();
         last.is_some_and(|no| ostler_os::alive::is_busy(&dir.generation(no).alive()).unwrap_or(false))

@@ -83,14 +83,14 @@ impl Ostler {
         }
     }
 
-    /// Has a controller do something, starting one where something is owed; None where nothing is, and none runs.
+    /// Has a controller do something, starting one where a child lives without; None where nothing runs.
     /// One that dies over it is asked again: a deed that is done twice is done once.
     fn deed(&self, session: SessionId, wish: &Ask) -> Result<Option<Answer>, ClientError> {
         let socket = self.home().session(session).control_sock();
         let deadline = Instant::now() + DEED;
         loop {
             if !self.is_attended(session)? {
-                if !self.owes(session)? {
+                if !self.child_lives(session) {
                     return Ok(None);
                 }
                 self.ensure(session)?;

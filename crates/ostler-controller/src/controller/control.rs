@@ -15,6 +15,8 @@ use std::io::{self, Read, Write};
 
 /// The longest request, in bytes.
 const LINE: usize = 64 << 10;
+/// Why nothing is started behind a stop.
+const STOPPED: &str = "it was stopped; the next message goes on";
 /// How many faces are served at once; a further one waits in the socket's queue.
 const FACES: usize = 64;
 
@@ -174,7 +176,8 @@ impl Controller {
     }
 
     fn interrupt_asked(&mut self, face: u64, cancel_queued: bool) -> Option<Answer> {
-        if self.machine.open_turn().is_none() {
+        self.wants.must_refresh();
+        if self.refresh().is_err() || (self.machine.open_turn().is_none() && !self.will_start()) {
             return Some(Answer::NothingRunning);
         }
         // A second interrupt joins the first.
@@ -212,9 +215,11 @@ impl Controller {
             None => true,
         });
         self.control.waiters = waiting;
-        if self.machine.phase() == Phase::Cold && self.machine.open_turn().is_none() {
-            self.wants.stop = false;
-            self.wants.interrupt = None;
+        if self.is_at_rest() {
+            self.stay_stopped()?;
+            if !self.will_start() {
+                self.wants.interrupt = None;
+            }
         }
         let resolved = |w: &Wish| self.outcome(&Waiting::Interrupt(w.request_id.clone())).is_some();
         if self.wants.interrupt.as_ref().is_some_and(resolved) && !self.disk_full {
@@ -223,10 +228,29 @@ impl Controller {
         Ok(())
     }
 
+    /// No child and no turn.
+    fn is_at_rest(&self) -> bool {
+        self.machine.phase() == Phase::Cold && self.machine.open_turn().is_none()
+    }
+
+    /// A turn will begin as soon as a child is there.
+    fn will_start(&self) -> bool {
+        let waits = !self.wants.pending.is_empty() && self.machine.owes(&self.wants.pending);
+        waits && !self.wants.stop
+    }
+
+    /// What was waiting when somebody stopped the session waits on, until somebody sends something.
+    fn stay_stopped(&mut self) -> Result<(), ControllerError> {
+        if self.wants.stop && self.machine.owes(&self.wants.pending) {
+            self.say(Event::Parked { reason: STOPPED.to_owned() })?;
+        }
+        self.wants.stop = false;
+        Ok(())
+    }
+
     fn outcome(&self, what: &Waiting) -> Option<Answer> {
-        let cold = self.machine.phase() == Phase::Cold;
         match what {
-            Waiting::Stop if cold && self.machine.open_turn().is_none() => {
+            Waiting::Stop if self.is_at_rest() => {
                 let last = self.machine.rows().generations.last();
                 let (killed, proven) = last.map_or((0, true), |g| (g.killed, g.proven));
                 Some(Answer::Ended { killed, proven })
@@ -238,10 +262,10 @@ impl Controller {
                     Some(Answer::Forced { why: format!("the child refused: {why}") })
                 }
                 InterruptStatus::Gone => Some(forced()),
-                _ if cold => Some(forced()),
                 InterruptStatus::NotSent if self.machine.open_turn().is_none() => {
-                    Some(Answer::NothingRunning)
+                    (!self.will_start()).then_some(Answer::NothingRunning)
                 }
+                _ if self.machine.phase() == Phase::Cold => Some(forced()),
                 _ => None,
             },
         }

@@ -73,6 +73,11 @@ impl Wants {
 }
 
 impl Controller {
+    /// Looks at the store, unless it was just done.
+    pub(super) fn refresh(&mut self) -> Result<(), ControllerError> {
+        self.wants.refresh(&self.db, self.session, &self.machine)
+    }
+
     /// What to do next.
     pub(super) fn decide(&mut self) -> Option<Action> {
         let now = self.now();
@@ -95,7 +100,7 @@ impl Controller {
             pipe_capacity: capacity,
             interrupt: self.wants.interrupt.as_ref(),
             stop: self.wants.stop,
-            hold: self.disk_full,
+            hold: self.disk_full || self.wants.stop,
             rested: self.wants.rested_since.map_or(0, |t| now.saturating_sub(t)),
         };
         self.machine.decide(&world)

@@ -1,0 +1,224 @@
+//! Interrupt and stop.
+
+use super::stable::{PATIENCE, Stable, until};
+use ostler_controller::client::{Interrupted, Stopped, Waited};
+use ostler_core::ctl::{Event, Exit, KillReason};
+use ostler_core::machine::Mode;
+use ostler_core::rows::{DeliveryState, Outcome};
+use std::time::Instant;
+
+const BUSY: &str = "turn\n tool Bash {}\n until never\n then\n say done\notherwise\n say again $text\n";
+
+fn written(session: &super::stable::Session<'_>) {
+    session.row(1, "the first line written", |ev| matches!(ev, Event::Done { write: 1 }).then_some(()));
+}
+
+/// The child has taken the prompt up.
+fn running(session: &super::stable::Session<'_>) {
+    until("the tool to run", || {
+        let out = std::fs::read_to_string(session.generation(1).out()).unwrap_or_default();
+        out.contains("tool_use").then_some(())
+    });
+}
+
+#[test]
+fn a_running_turn_is_interrupted() {
+    let stable = Stable::new();
+    let session = stable.session(BUSY);
+    let id = session.send("work");
+    running(&session);
+    let done = stable.ostler.interrupt(session.id, false).unwrap();
+    assert_eq!(done, Interrupted::Confirmed(vec![]));
+    let turn = session.wait();
+    assert_eq!(turn.outcome, Some(Outcome::Interrupted));
+    assert_eq!(session.delivery(id).state, DeliveryState::Cancelled);
+    session.script("otherwise\n say again\n");
+    session.completes("once more");
+    stable.finish();
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_queued_unless_told_otherwise() {
+    for cancel in [false, true] {
+        let stable = Stable::new();
+        let session = stable.session(BUSY);
+        session.send("work");
+        running(&session);
+        let queued = session.send("queued");
+        session.becomes(queued, DeliveryState::Queued);
+        let done = stable.ostler.interrupt(session.id, cancel).unwrap();
+        let kept = if cancel { vec![] } else { vec![queued.to_string()] };
+        assert_eq!(done, Interrupted::Confirmed(kept));
+        session.wait();
+        let state = if cancel { DeliveryState::Cancelled } else { DeliveryState::Completed };
+        assert_eq!(session.delivery(queued).state, state, "cancel: {cancel}");
+        stable.finish();
+    }
+}
+
+#[test]
+fn nothing_is_interrupted_or_stopped_where_nothing_runs() {
+    let stable = Stable::new();
+    let session = stable.session(BUSY);
+    assert_eq!(stable.ostler.interrupt(session.id, false).unwrap(), Interrupted::NothingRunning);
+    assert_eq!(stable.ostler.stop(session.id).unwrap(), Stopped::NothingRunning);
+    assert!(!session.dir.keeper_lock().exists(), "no keeper was started for it");
+    stable.finish();
+}
+
+#[test]
+fn an_interrupt_of_an_idle_resident_child_does_nothing() {
+    let stable = Stable::new();
+    let session = stable.session_of("otherwise\n say hi\n", |spec| spec.limits.linger = 60_000);
+    session.completes("hello");
+    assert_eq!(stable.ostler.interrupt(session.id, false).unwrap(), Interrupted::NothingRunning);
+    session.completes("hello again");
+    assert_eq!(session.projection().turns[1].generation, 1);
+    stable.ostler.stop(session.id).unwrap();
+    stable.finish();
+}
+
+#[test]
+fn a_child_that_ignores_the_interrupt_is_killed() {
+    let stable = Stable::new();
+    let session = stable.session_of(&format!("ignore interrupt\n{BUSY}"), |spec| spec.limits.interrupt = 300);
+    session.send("work");
+    running(&session);
+    let done = stable.ostler.interrupt(session.id, false).unwrap();
+    assert!(matches!(done, Interrupted::Forced(_)), "{done:?}");
+    let turn = session.wait();
+    assert_eq!(turn.outcome, Some(Outcome::Interrupted));
+    assert_eq!(session.dead(1).0, Exit::Signal(9));
+    session.row(1, "the kill", |ev| matches!(ev, Event::Kill { why: KillReason::Deaf }).then_some(()));
+    session.script("otherwise\n say again\n");
+    session.completes("once more");
+    stable.finish();
+}
+
+#[test]
+fn a_child_that_does_not_read_is_killed_when_it_is_interrupted() {
+    let stable = Stable::new();
+    // It reads nothing, and the pipe is not empty, so not even the interrupt can be begun.
+    let script = "turn\n mark up\n deaf until never\n say done\n";
+    let session = stable.session_of(script, |spec| spec.limits.interrupt = 500);
+    session.send("work");
+    session.reaches("up");
+    session.send("more");
+    session.send("and more");
+    let done = stable.ostler.interrupt(session.id, false).unwrap();
+    assert!(matches!(done, Interrupted::Forced(_)), "{done:?}");
+    session.row(1, "the kill", |ev| matches!(ev, Event::Kill { why: KillReason::Deaf }).then_some(()));
+    session.script("otherwise\n say again\n");
+    session.wait();
+    stable.finish();
+}
+
+#[test]
+fn an_interrupt_before_the_turn_has_started_is_sent_once_more() {
+    let stable = Stable::new();
+    let script = "start\n until up\nturn\n tool Bash {}\n until never\n then\n say done\n";
+    let session = stable.session(script);
+    let id = session.send("work");
+    written(&session);
+    let (other, session_id) = (stable.another_face(), session.id);
+    let done = std::thread::scope(|scope| {
+        let asked = scope.spawn(move || other.interrupt(session_id, false).unwrap());
+        session.row(1, "the interrupt written", |ev| matches!(ev, Event::Done { write: 2 }).then_some(()));
+        session.open("up");
+        asked.join().unwrap()
+    });
+    assert!(matches!(done, Interrupted::Confirmed(_)), "{done:?}");
+    let turn = session.wait();
+    assert_eq!(turn.outcome, Some(Outcome::Interrupted));
+    assert_eq!(session.delivery(id).state, DeliveryState::Cancelled);
+    stable.finish();
+}
+
+#[test]
+fn two_interrupts_at_once_are_one() {
+    let stable = Stable::new();
+    let session = stable.session(BUSY);
+    session.send("work");
+    running(&session);
+    let other = stable.another_face();
+    let done = std::thread::scope(|scope| {
+        let id = session.id;
+        let second = scope.spawn(move || other.interrupt(id, false).unwrap());
+        let first = stable.ostler.interrupt(session.id, false).unwrap();
+        [first, second.join().unwrap()]
+    });
+    for one in done {
+        assert!(matches!(one, Interrupted::Confirmed(_) | Interrupted::NothingRunning), "{one:?}");
+    }
+    assert_eq!(session.wait().outcome, Some(Outcome::Interrupted));
+    stable.finish();
+}
+
+#[test]
+fn a_running_child_is_stopped() {
+    let stable = Stable::new();
+    let session = stable.session(BUSY);
+    let id = session.send("work");
+    running(&session);
+    let child = session.child();
+    assert_eq!(stable.ostler.stop(session.id).unwrap(), Stopped::Ended { killed: 0, proven: true });
+    assert!(super::stable::is_dead(child));
+    assert_eq!(session.wait().outcome, Some(Outcome::Interrupted));
+    assert_eq!(session.delivery(id).state, DeliveryState::Cancelled);
+    session.script("otherwise\n say again\n");
+    session.completes("once more");
+    stable.finish();
+}
+
+#[test]
+fn a_child_that_ignores_end_session_is_killed_by_a_stop() {
+    let stable = Stable::new();
+    let session = stable.session_of(&format!("ignore control\n{BUSY}"), |spec| spec.limits.end = 300);
+    session.send("work");
+    running(&session);
+    assert_eq!(stable.ostler.stop(session.id).unwrap(), Stopped::Ended { killed: 0, proven: true });
+    assert_eq!(session.dead(1).0, Exit::Signal(9));
+    assert_eq!(session.wait().outcome, Some(Outcome::Interrupted));
+    stable.finish();
+}
+
+#[test]
+fn what_waits_behind_a_stop_waits_on_until_the_next_message() {
+    let stable = Stable::new();
+    let session = stable.session(BUSY);
+    session.send("work");
+    running(&session);
+    let behind = session.send_as("behind", Mode::Queue).unwrap();
+    assert_eq!(stable.ostler.stop(session.id).unwrap(), Stopped::Ended { killed: 0, proven: true });
+    let parked = stable.ostler.wait(session.id, Some(Instant::now() + PATIENCE)).unwrap();
+    assert!(matches!(parked, Waited::Parked(_)), "{parked:?}");
+    assert_eq!(session.offers(behind), 0);
+    assert_eq!(stable.ostler.sweep().unwrap(), 0, "a sweep doesn't wake it");
+    session.script("otherwise\n say $text\n");
+    session.completes("go on");
+    assert_eq!(session.delivery(behind).state, DeliveryState::Completed);
+    stable.finish();
+}
+
+#[test]
+fn an_interrupt_right_behind_a_message_finds_its_turn() {
+    let stable = Stable::new();
+    let session = stable.session(BUSY);
+    session.send("work");
+    let done = stable.ostler.interrupt(session.id, false).unwrap();
+    assert!(matches!(done, Interrupted::Confirmed(_)), "{done:?}");
+    assert_eq!(session.wait().outcome, Some(Outcome::Interrupted));
+    stable.finish();
+}
+
+#[test]
+fn a_stop_while_the_child_starts_ends_it() {
+    let stable = Stable::new();
+    let session = stable.session_of("start\n until never\n", |spec| spec.limits.end = 300);
+    session.send("work");
+    written(&session);
+    let stopped = stable.ostler.stop(session.id).unwrap();
+    assert_eq!(stopped, Stopped::Ended { killed: 0, proven: true });
+    assert_eq!(session.wait().outcome, Some(Outcome::Interrupted));
+    stable.finish();
+}
