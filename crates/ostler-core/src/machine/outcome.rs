@@ -35,7 +35,8 @@ pub fn classify(line: &ResultLine, interrupt_outstanding: bool) -> Verdict {
         return Verdict::completed();
     }
     let kind = match line.subtype.as_str() {
-        "success" if reason.is_empty() => "api_error",
+        // 2.1.200 says `completed` also of what the API refused.
+        "success" if matches!(reason, "" | "completed") => "api_error",
         "success" => reason,
         "error_max_turns" => "max_turns",
         "error_max_budget_usd" => "max_budget",
@@ -50,4 +51,27 @@ pub fn classify(line: &ResultLine, interrupt_outstanding: bool) -> Verdict {
 /// The first 2 000 characters.
 pub(super) fn clip(text: &str) -> String {
     text.chars().take(2_000).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Verdict, classify};
+    use claude_wire::{Frame, Message};
+
+    #[track_caller]
+    fn of(line: &str) -> Verdict {
+        match Frame::parse(line.as_bytes()).message() {
+            Message::Result(line) => classify(line, false),
+            other => panic!("no result: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_the_api_refused_is_an_api_error_on_every_version() {
+        for reason in [r#""terminal_reason":"api_error","#, r#""terminal_reason":"completed","#, ""] {
+            let line = format!(r#"{{"type":"result",{reason}"subtype":"success","is_error":true,"result":"400"}}"#);
+            let verdict = of(&line);
+            assert_eq!((verdict.failure.as_deref(), verdict.message.as_deref()), (Some("api_error"), Some("400")));
+        }
+    }
 }
