@@ -13,6 +13,7 @@
 //! | `view/amount.rs` | bytes, tokens, dollars, durations for people |
 //! | `view/speech.rs` | text and thinking as they stream, each once |
 //! | `view/tools.rs` | tool calls and their results |
+//! | `view/questions.rs` | questions of the child, and what was decided |
 //! | `view/line.rs` | what a line of the child's shows |
 //! | `view/row.rs` | what a row of ours shows |
 //! | `view/tally.rs` | what is going on right now, for the status line |
@@ -25,13 +26,14 @@ mod harmless;
 mod line;
 mod page;
 mod paint;
+mod questions;
 mod row;
 mod speech;
 mod tally;
 mod tools;
 mod width;
 
-pub use amount::{bytes, clock, dollars, duration, rfc3339, tokens};
+pub use amount::{age, bytes, clock, dollars, duration, rfc3339, tokens};
 pub use argument::key_argument;
 pub use closing::{Closing, closing};
 pub use harmless::{harmless, one_line};
@@ -43,6 +45,7 @@ use claude_wire::Message;
 use ostler_core::ids::DeliveryId;
 use ostler_store::Entry;
 use page::{Page, Part};
+use questions::Questions;
 use speech::Speech;
 use std::collections::{BTreeMap, VecDeque};
 use tools::Tools;
@@ -77,6 +80,7 @@ pub struct View {
     page: Page,
     speech: Speech,
     tools: Tools,
+    questions: Questions,
     tally: Tally,
     /// Not shown when it is delivered: the person who looks on just typed it.
     own: Option<DeliveryId>,
@@ -100,6 +104,7 @@ impl View {
             page: Page::new(look.paint),
             speech: Speech::default(),
             tools: Tools::default(),
+            questions: Questions::default(),
             tally: Tally::default(),
             own: None,
             seen: VecDeque::new(),

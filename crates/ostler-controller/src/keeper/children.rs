@@ -98,7 +98,7 @@ impl Children {
 
     fn kill(&mut self, controller: Option<u32>) -> Vec<OsString> {
         let me = &self.dir;
-        let keep = |pid: u32| Some(pid) == controller || is_other_keeper(pid, me);
+        let keep = |pid: u32| Some(pid) == controller || is_other_keeper(pid, me) || is_lab(pid);
         let roots: Vec<Identity> = self.last.iter().filter_map(|c| c.identity.clone()).collect();
         let plan = KillPlan {
             roots: &roots,
@@ -201,9 +201,21 @@ fn is_other_keeper(pid: u32, mine: &Path) -> bool {
     if verb != "__keeper" || Path::new(dir) == mine {
         return false;
     }
-    let lock = Path::new(dir).join("keeper.lock");
-    let noted = ostler_os::lockfile::note(&lock).is_ok_and(|note| note == pid.to_string().as_bytes());
-    noted && ostler_os::lockfile::try_lock(&lock).is_ok_and(|free| free.is_none())
+    is_held_by(pid, &Path::new(dir).join("keeper.lock"))
+}
+
+/// The lab that one session's controller started serves the other sessions of its home too, and lives on. It is
+/// believed when it holds the lock of a lab.
+fn is_lab(pid: u32) -> bool {
+    let Ok(Some(words)) = process::command_line(pid) else { return false };
+    let [_, verb, home, ..] = words.as_slice() else { return false };
+    verb == "__lab" && is_held_by(pid, &Path::new(home).join("lab").join("lock"))
+}
+
+/// The lock is held, and its holder noted this pid.
+fn is_held_by(pid: u32, lock: &Path) -> bool {
+    let noted = ostler_os::lockfile::note(lock).is_ok_and(|note| note == pid.to_string().as_bytes());
+    noted && ostler_os::lockfile::try_lock_shared(lock).is_ok_and(|free| free.is_none())
 }
 
 fn report(error: &SpawnError) -> String {

@@ -60,8 +60,12 @@ pub(super) fn close(
         }
         return Ok(exit);
     }
-    let closing = closing(face, ostler, session, label, ended, summary);
-    face.print(&view::closing(face.paint, &closing))?;
+    let closing = closing(face, ostler, session, label, ended, summary, manner);
+    match manner {
+        Manner::Shown => face.print(&view::closing(face.paint, &closing))?,
+        // The answer alone is what a script wants to keep.
+        Manner::Whole => face.remark(view::closing(face.paint_errors(), &closing).trim_end()),
+    }
     Ok(exit)
 }
 
@@ -93,11 +97,19 @@ fn closing(
     label: Option<&str>,
     ended: &Ended,
     summary: Summary,
+    manner: Manner,
 ) -> Closing {
     let turn = summary.turn.as_ref();
     let mut remarks = Vec::new();
     if let Some(reason) = reason(ended) {
         remarks.push(format!("parked: {}", view::one_line(reason)));
+    }
+    // The failure was shown where it happened.
+    if let Some(message) = turn
+        .and_then(failure_message)
+        .filter(|m| manner == Manner::Whole && Some(*m) != summary.answer.as_deref())
+    {
+        remarks.push(view::clip(&view::one_line(message), 300));
     }
     remarks.extend(turn.map(remarks_of).unwrap_or_default());
     let answered = match ended {
@@ -124,11 +136,12 @@ fn closing(
     }
 }
 
+fn failure_message(turn: &Turn) -> Option<&str> {
+    turn.message.as_deref().filter(|_| matches!(turn.outcome, Some(Outcome::Failed | Outcome::Unfinished)))
+}
+
 fn remarks_of(turn: &Turn) -> Vec<String> {
     let mut remarks = Vec::new();
-    if let (Some(Outcome::Failed | Outcome::Unfinished), Some(message)) = (turn.outcome, &turn.message) {
-        remarks.push(view::clip(&view::one_line(message), 300));
-    }
     if turn.killed_tasks > 0 {
         remarks.push(format!("{} background tasks were killed or given up", turn.killed_tasks));
     }

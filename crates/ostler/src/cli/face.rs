@@ -87,6 +87,11 @@ impl Face {
         vec!["--home".into(), home.into()]
     }
 
+    /// How standard error looks.
+    pub(crate) const fn paint_errors(&self) -> Paint {
+        self.paint_errors
+    }
+
     /// A person sits at a terminal and can be asked.
     pub(crate) fn can_ask(&self) -> bool {
         !self.json && !self.quiet && term::is_tty(Stream::Stdin) && term::is_tty(Stream::Stdout)

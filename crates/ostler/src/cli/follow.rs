@@ -143,6 +143,9 @@ impl Following<'_> {
             self.watch_files();
             self.drain()?;
             if let Some(ended) = self.ended()? {
+                for said in self.deeds.finish() {
+                    self.sink.remark(self.face, &said);
+                }
                 // What was written between the last look at the journal and the one at the store.
                 self.drain()?;
                 self.sink.flush(self.face, None)?;

@@ -5,7 +5,7 @@ use super::found;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::json::ListDocument;
-use crate::view::{Style, clip, duration, one_line, width};
+use crate::view::{self, Style, clip, one_line, width};
 use clap::Args;
 use ostler_core::record::State;
 use ostler_store::db::{ListFilter, SessionRow};
@@ -92,7 +92,7 @@ impl Line {
             id,
             state: clip(&state, 32),
             style,
-            age: duration(age / 1000 * 1000).replace(".0 s", " s"),
+            age: view::age(age),
             label: one_line(row.label.as_deref().unwrap_or("")),
             cwd: one_line(&row.cwd),
         }

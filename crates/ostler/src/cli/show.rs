@@ -128,7 +128,9 @@ impl Page {
                 format!("  {}", view::duration(u64::try_from(at.since(turn.started_at)).unwrap_or(0)))
             });
             let outcome = self.paint.apply(style, &outcome);
-            let facts = format!("{}  {} rounds{took}", clock(turn.started_at), turn.rounds);
+            let rounds =
+                if turn.rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", turn.rounds) };
+            let facts = format!("{}  {rounds}{took}", clock(turn.started_at));
             self.out.push_str(&format!(
                 "  {:>3}  {outcome}  {}\n",
                 turn.no,

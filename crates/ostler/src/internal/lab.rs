@@ -47,6 +47,13 @@ fn serve(dir: &Path) -> Result<(), Box<dyn std::error::Error>> {
         Err(LabError::StateInUse { .. }) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
+    // By this a keeper knows that we are no leftover of the session whose controller started us.
+    let lock = dir.join("lock");
+    std::fs::write(&lock, std::process::id().to_string()).map_err(|source| PathError {
+        operation: "write",
+        path: lock,
+        source,
+    })?;
     announce(dir, &lab.base_url())?;
     // Held until the lab is down, so that nobody joins one that is leaving.
     let users = wait_for_users_to_leave(&dir.join("users"))?;

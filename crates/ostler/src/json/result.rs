@@ -101,8 +101,9 @@ impl ResultDocument {
             garbled: turn.map(|t| t.garbled),
             answer: ending.answer,
             tokens: summary.tokens.into(),
-            usd: summary.usd,
-            turn_usd: summary.turn_usd,
+            // An empty sum of floats is -0.
+            usd: summary.usd.map(|usd| usd + 0.0),
+            turn_usd: summary.turn_usd.map(|usd| usd + 0.0),
             go_on: ending.go_on,
             exit: ending.exit.code(),
         }

@@ -163,7 +163,7 @@ impl ShowDocument {
             permissions: s.permissions.iter().map(permission).collect(),
             spend: s.rows.spend.iter().map(spend).collect(),
             tokens: s.summary.tokens.into(),
-            usd: s.summary.usd,
+            usd: s.summary.usd.map(|usd| usd + 0.0),
             answer: s.summary.answer.clone(),
             paths: paths(&s.dir),
         }

@@ -36,11 +36,24 @@ fn scaled(n: u64, units: &[&str], space: &str) -> String {
 /// Dollars: cents for larger sums, four significant places for small ones. Unknown is never zero.
 #[must_use]
 pub fn dollars(usd: Option<f64>) -> String {
-    match usd {
+    // An empty sum of floats is -0.
+    match usd.map(|usd| usd + 0.0) {
         None => "unknown".to_owned(),
         Some(usd) if usd >= 1.0 => format!("${usd:.2}"),
         Some(usd) if usd >= 0.01 || usd == 0.0 => format!("${usd:.4}"),
         Some(usd) => format!("${usd:.6}"),
+    }
+}
+
+/// How long ago something was, in one unit: `12 s`, `3 min`, `2 h`, `5 d`.
+#[must_use]
+pub fn age(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0..=59 => format!("{seconds} s"),
+        60..=3599 => format!("{} min", seconds / 60),
+        3600..=86_399 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
     }
 }
 
@@ -106,6 +119,7 @@ mod tests {
     fn unknown_dollars_are_not_nothing() {
         assert_eq!(dollars(None), "unknown");
         assert_eq!(dollars(Some(0.0)), "$0.0000");
+        assert_eq!(dollars(Some(-0.0)), "$0.0000");
         assert_eq!(dollars(Some(0.000_681)), "$0.000681");
         assert_eq!(dollars(Some(0.012_345)), "$0.0123");
         assert_eq!(dollars(Some(12.345)), "$12.35");

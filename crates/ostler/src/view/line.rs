@@ -5,8 +5,8 @@ use super::speech::Kind;
 use super::tools::Lane;
 use super::{Detail, Style, View, amount, one_line};
 use claude_wire::{
-    Assistant, BackgroundTasks, Block, CanUseTool, CompactBoundary, Event, Legacy, Message, RateLimit,
-    Request, ResultLine, Status, StreamEvent, TaskNotification,
+    Assistant, BackgroundTasks, Block, CompactBoundary, Event, Legacy, Message, RateLimit, Request,
+    ResultLine, Status, StreamEvent, TaskNotification,
 };
 use ostler_core::ids::Millis;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ impl View {
             Message::Legacy(line) => self.legacy(line),
             Message::Result(line) => self.result(line),
             Message::ControlRequest(line) => match &line.request {
-                Request::CanUseTool(ask) => self.question(ask),
+                Request::CanUseTool(ask) => self.question(&line.request_id, ask),
                 Request::Elicitation(ask) => {
                     self.warn(&format!(
                         "{} asks: {}",
@@ -130,13 +130,11 @@ impl View {
         let aborted = line.terminal_reason.as_deref().is_some_and(|r| r.starts_with("aborted"));
         self.forget_calls();
         if aborted {
-            self.warn("interrupted");
+            self.page.line(Part::Notice, &[(Style::Warn, "■ interrupted")]);
         } else if line.is_error || line.subtype != "success" {
             self.line.failed = true;
             self.failure(line);
-        } else if let Some(text) =
-            line.result.as_deref().filter(|t| !t.is_empty() && *t != self.speech.last_text())
-        {
+        } else if let Some(text) = line.result.as_deref().filter(|t| !t.is_empty() && !self.speech.spoke()) {
             // The answer of a slash command is on no assistant line.
             let text = text.to_owned();
             self.speech.whole(&mut self.page, Kind::Text, &text);
@@ -160,40 +158,18 @@ impl View {
         self.bad(&text);
     }
 
-    fn question(&mut self, ask: &CanUseTool) {
-        let name = one_line(ask.display_name.as_deref().unwrap_or(&ask.tool_name));
-        let argument = super::key_argument(&ask.tool_name, Some(&ask.input)).unwrap_or_default();
-        let argument = self.fit(&argument, super::width(&name) + 12);
-        let gap = if argument.is_empty() { "" } else { "  " };
-        self.page.line(
-            Part::Tool,
-            &[
-                (Style::Warn, "? may "),
-                (Style::Warn, &name),
-                (Style::Warn, " run"),
-                (Style::Plain, gap),
-                (Style::Plain, &argument),
-            ],
-        );
-        self.interrupt_call();
-        let asker = ask.agent_id.as_ref().map(|_| "a subagent asks".to_owned());
-        let path = ask.blocked_path.as_ref().map(|p| format!("outside the allowed places: {p}"));
-        for more in [asker, path, ask.decision_reason.clone()].into_iter().flatten() {
-            let more = self.fit(&more, 2);
-            self.page.line(Part::Tool, &[(Style::Dim, &format!("  {more}"))]);
-        }
-    }
-
     fn trouble(&mut self, message: &Message) {
         match message {
             Message::ApiRetry(line) => {
-                let status = line.error_status.map_or_else(|| "no answer".to_owned(), |s| s.to_string());
-                let kind = line.error.as_deref().map(|e| format!(" {}", one_line(e))).unwrap_or_default();
+                let kind = line.error.as_deref().filter(|kind| *kind != "unknown").map(one_line);
+                let answer = match (line.error_status, kind) {
+                    (Some(status), Some(kind)) => format!("the API answered {status} {kind}"),
+                    (Some(status), None) => format!("the API answered {status}"),
+                    (None, Some(kind)) => format!("no answer from the API: {kind}"),
+                    (None, None) => "no answer from the API".to_owned(),
+                };
                 let wait = amount::duration(line.retry_delay_ms.clamp(0.0, 1e15) as u64);
-                self.warn(&format!(
-                    "the API answered {status}{kind}; retry {} of {} in {wait}",
-                    line.attempt, line.max_retries
-                ));
+                self.warn(&format!("{answer}; retry {} of {} in {wait}", line.attempt, line.max_retries));
             }
             Message::RateLimit(line) => self.rate_limit(line),
             _ => {}

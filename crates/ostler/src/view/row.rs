@@ -2,7 +2,7 @@
 
 use super::page::Part;
 use super::{Detail, Style, Texts, View, one_line};
-use ostler_core::ctl::{Deadline, Decision, Event, Exit, KillReason, Line, Row};
+use ostler_core::ctl::{Deadline, Event, Exit, KillReason, Line, Row};
 use ostler_core::ids::{DeliveryId, GenerationNo};
 use std::collections::BTreeSet;
 
@@ -35,16 +35,17 @@ impl View {
             Event::Begin { line, .. } => self.begun(line, texts),
             Event::Decided { request_id, decision, by, message } => {
                 self.tally.answered(request_id);
-                self.decided(*decision, by, message.as_deref());
+                self.decided(request_id, *decision, by, message.as_deref());
             }
             Event::Adopted { .. } => self.quiet("a new controller took over"),
             Event::Expired { deadline } => self.expired(*deadline),
             Event::Ending { .. } => self.row.ending = true,
             Event::Kill { why } => self.kill(*why),
             Event::Dead { exit, proven, killed, said } => self.dead(*exit, *proven, *killed, said.as_deref()),
-            Event::Settled { gave_up_tasks, .. } => {
+            Event::Settled { turn, gave_up_tasks } => {
                 self.row.turn_open = false;
                 self.tally.settled();
+                self.quiet(&format!("turn {turn} has settled"));
                 if *gave_up_tasks > 0 {
                     self.warn(&format!("{gave_up_tasks} background tasks were given up"));
                 }
@@ -72,7 +73,7 @@ impl View {
                     self.prompt(*delivery, steers, texts);
                 }
             }
-            Line::Request { subtype, .. } if subtype == "interrupt" => self.warn("interrupting"),
+            Line::Request { subtype, .. } if subtype == "interrupt" => self.quiet("interrupting"),
             _ => {}
         }
     }
@@ -83,22 +84,6 @@ impl View {
         let how = if steers { "» (steered) " } else { "» " };
         self.page.line(Part::Notice, &[(Style::Bold, how), (Style::Bold, &text)]);
         self.interrupt_call();
-    }
-
-    fn decided(&mut self, decision: Decision, by: &str, message: Option<&str>) {
-        let by = one_line(by);
-        match (decision, message) {
-            (Decision::Allow, _) => {
-                self.page.line(Part::Tool, &[(Style::Good, &format!("  ✓ allowed by {by}"))]);
-            }
-            (Decision::Deny, Some(why)) if !why.is_empty() => {
-                let why = self.fit(why, 14 + by.len());
-                self.page.line(Part::Tool, &[(Style::Warn, &format!("  ✗ denied by {by}: {why}"))]);
-            }
-            (Decision::Deny, _) => {
-                self.page.line(Part::Tool, &[(Style::Warn, &format!("  ✗ denied by {by}"))]);
-            }
-        }
     }
 
     fn expired(&mut self, deadline: Deadline) {
@@ -150,6 +135,7 @@ impl View {
         }
         self.speech.end();
         self.forget_calls();
+        self.forget_questions();
         self.tally.ended();
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Speech {
     fresh: bool,
     /// The last text that was shown whole, to know it again in a result.
     last_text: String,
+    /// Something was said since the last result.
+    spoke: bool,
 }
 
 #[derive(Debug)]
@@ -75,6 +77,7 @@ impl Speech {
             last.text.push_str(text);
         }
         self.fresh = false;
+        self.spoke |= kind != Kind::Thinking;
     }
 
     /// A whole block.
@@ -90,6 +93,7 @@ impl Speech {
         self.fresh = true;
         if kind != Kind::Thinking {
             text.clone_into(&mut self.last_text);
+            self.spoke = true;
         }
     }
 
@@ -97,6 +101,11 @@ impl Speech {
     pub(super) fn end(&mut self) {
         self.shown.clear();
         self.fresh = true;
+        self.spoke = false;
+    }
+
+    pub(super) const fn spoke(&self) -> bool {
+        self.spoke
     }
 
     pub(super) fn last_text(&self) -> &str {

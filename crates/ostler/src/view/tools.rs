@@ -15,12 +15,21 @@ pub(super) struct Tools {
     open: BTreeMap<String, Call>,
     /// The call whose line was written last.
     last: Option<String>,
+    /// All of its argument stands there.
+    last_is_whole: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Call {
     name: String,
     argument: String,
+}
+
+impl Tools {
+    /// The last line is that call's, with all of its argument.
+    pub(super) fn shows_whole(&self, id: &str) -> bool {
+        self.last_is_whole && self.last.as_deref() == Some(id)
+    }
 }
 
 /// Who calls.
@@ -55,19 +64,23 @@ impl View {
         let gap = if shown.is_empty() { "" } else { "  " };
         self.page.line(Part::Tool, &[(style, &head), (style, &name), (rest, gap), (rest, &shown)]);
         self.tools.last = Some(id.to_owned());
+        self.tools.last_is_whole = shown == argument;
         self.tools.open.insert(id.to_owned(), Call { name, argument });
     }
 
     pub(super) fn tool_result(&mut self, lane: Lane, block: &Block) {
         let Block::ToolResult { tool_use_id, is_error, text_len, text } = block else { return };
         let call = self.tools.open.remove(tool_use_id);
-        if lane == Lane::Agent && !is_error {
+        if (lane == Lane::Agent && !is_error) || self.was_denied(tool_use_id) {
             return;
         }
         let whose = self.whose(tool_use_id, call.as_ref());
         let size = amount::bytes(u64::try_from(*text_len).unwrap_or(u64::MAX));
         let indent = lane.indent();
         let (style, said) = if *is_error {
+            // The CLI wraps its own refusals.
+            let text = text.strip_prefix("<tool_use_error>").unwrap_or(text);
+            let text = text.strip_suffix("</tool_use_error>").unwrap_or(text);
             let line = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("it says nothing");
             (Style::Bad, format!("{indent}  ✗ {whose}{}", one_line(line)))
         } else if *text_len <= SHORT && !text.trim().is_empty() && text.trim().lines().count() == 1 {

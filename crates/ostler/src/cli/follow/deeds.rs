@@ -5,6 +5,10 @@ use ostler_controller::client::{ClientError, Interrupted, Ostler, Stopped};
 use ostler_core::ids::SessionId;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::{Duration, Instant};
+
+/// How long a deed that is under way is waited for at the end.
+const FINISH: Duration = Duration::from_secs(5);
 
 /// Why somebody left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +86,16 @@ impl Deeds {
             Err(TryRecvError::Disconnected) => false,
         });
         std::mem::take(said).into_iter().filter(|text| !text.is_empty()).collect()
+    }
+
+    /// Waits until what was begun is done: leaving earlier could leave it undone. What there is to say about it.
+    pub(super) fn finish(&mut self) -> Vec<String> {
+        let deadline = Instant::now() + FINISH;
+        for deed in self.running.drain(..) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            self.said.extend(deed.recv_timeout(left).ok());
+        }
+        self.news()
     }
 
     fn begin(&mut self, deed: impl FnOnce(&Ostler) -> Result<String, ClientError> + Send + 'static) {
