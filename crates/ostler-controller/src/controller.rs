@@ -104,9 +104,14 @@ fn run(home: &Path, session: SessionId) -> Result<i32, ControllerError> {
         committed: None,
         dirty: true,
     };
-    controller.fold()?;
-    controller.take_over()?;
-    controller.serve(&lock)
+    match controller.run(&lock) {
+        // Whatever failed: without a keeper nobody starts the next controller.
+        Err(error) if controller.keeper.is_gone() => {
+            log(&format!("interrupted: {}", chain(&error)));
+            controller.find_another_keeper()
+        }
+        ended => ended,
+    }
 }
 
 /// One session's controller.
@@ -146,6 +151,13 @@ impl Controller {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
+    fn run(&mut self, lock: &lockfile::Lock) -> Result<i32, ControllerError> {
+        self.fold()?;
+        self.take_over()?;
+        crate::crash::point("taken-over");
+        self.serve(lock)
+    }
+
     fn serve(&mut self, lock: &lockfile::Lock) -> Result<i32, ControllerError> {
         loop {
             self.pump()?;
@@ -160,6 +172,7 @@ impl Controller {
             if self.may_leave()? {
                 self.commit()?;
                 self.control.unlink();
+                crate::crash::point("leaving");
                 // Somebody may have stored work while the socket was still there, or found it gone just now.
                 self.wants.must_refresh();
                 self.refresh()?;
@@ -208,7 +221,6 @@ impl Controller {
     /// A dead keeper can't be replaced under a living controller; both start anew and adopt the child.
     fn find_another_keeper(&mut self) -> Result<i32, ControllerError> {
         log("the keeper is gone; another one is started, and its controller goes on");
-        self.commit()?;
         self.control.unlink();
         let starter = crate::client::Starter::current();
         let failed = |e| ControllerError::Keeper { what: chain(&e) };

@@ -1,22 +1,37 @@
 //! Named crash points, so that tests can kill a process between two given instructions.
 //!
-//! A debug build looks at `OSTLER_CRASH_AT=<point>` and kills itself there with SIGKILL, once for each file that
-//! `OSTLER_CRASH_ONCE` names (it is created first, so the next process lives). `OSTLER_CRASH_WITH=keeper` kills the
-//! parent too. A release build has none of this.
+//! A debug build looks at `OSTLER_CRASH_AT=<point>` and dies there by SIGKILL, once for each file that
+//! `OSTLER_CRASH_ONCE` names (it is created first, so the next process lives). `OSTLER_CRASH_KILLS` says who dies:
+//! `controller` (the default), `keeper`, or `both`. A release build has none of this.
 
-/// The points, for tests that go through all of them.
-pub const POINTS: [&str; 8] = [
+/// The points in a controller, in the order in which a session comes by them, for tests that go through all of them.
+pub const POINTS: [&str; 20] = [
+    "taken-over",
+    "folder-made",
     "before-fork",
     "after-fork",
     "before-spawn-json",
     "begin-written",
     "line-half-written",
     "line-written",
+    "done-written",
+    "decided",
     "before-settled",
+    "settled-written",
     "settled",
+    "ending-written",
+    "kill-written",
+    "killed",
+    "before-burial",
+    "buried",
+    "dead-written",
+    "leaving",
 ];
 
-/// Dies here if a test said so.
+/// The one in a keeper: the child runs, and its controller doesn't know.
+pub const IN_KEEPER: &str = "keeper-forked";
+
+/// Somebody dies here if a test said so.
 pub(crate) fn point(name: &str) {
     if cfg!(debug_assertions) && std::env::var_os("OSTLER_CRASH_AT").is_some_and(|at| at == name) {
         die();
@@ -28,8 +43,11 @@ fn die() {
     if std::fs::OpenOptions::new().write(true).create_new(true).open(once).is_err() {
         return;
     }
-    if std::env::var_os("OSTLER_CRASH_WITH").is_some_and(|with| with == "keeper") {
+    let who = std::env::var_os("OSTLER_CRASH_KILLS").unwrap_or_default();
+    if who == "keeper" || who == "both" {
         ostler_os::process::kill_parent();
     }
-    ostler_os::process::kill_self();
+    if who != "keeper" {
+        ostler_os::process::kill_self();
+    }
 }

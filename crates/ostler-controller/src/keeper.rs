@@ -31,6 +31,11 @@ pub const CONTROLLER_DONE: i32 = 0;
 const BACKOFF: [u64; 6] = [0, 50, 200, 1_000, 3_000, 10_000];
 /// A controller that lived this long has not died in a row.
 const LIVED: Duration = Duration::from_secs(10);
+/// One that was killed has done nothing wrong: its place is not left empty, but no more than five are started a second.
+const KILLED: Duration = Duration::from_millis(200);
+
+/// The same number everywhere.
+const SIGKILL: i32 = 9;
 
 const SIGNALS: [Signal; 4] = [Signal::Child, Signal::Terminate, Signal::Hangup, Signal::Interrupt];
 
@@ -187,6 +192,10 @@ impl Keeper<'_> {
         }
         if exit != Exit::Code(CONTROLLER_BUSY) {
             log(&format!("the controller died: {exit:?}"));
+        }
+        if exit == Exit::Signal(SIGKILL) {
+            self.controller.due = self.controller.started + KILLED;
+            return;
         }
         self.controller_gone();
     }

@@ -37,6 +37,18 @@ impl Ostler {
         self.reach(session, &Ask::Poke)
     }
 
+    /// A controller answers before the deadline, and in good time.
+    pub(super) fn answers(&self, session: SessionId, deadline: Option<Instant>) -> bool {
+        let left = deadline.map_or(PROMPT_ANSWER, |at| at.saturating_duration_since(Instant::now()));
+        let socket = self.home().session(session).control_sock();
+        match ask(&socket, &Ask::Hello, left.min(PROMPT_ANSWER)) {
+            Ok(Answer::Here { .. }) => true,
+            // Not proven silent: there was no time to wait for its answer.
+            Err(error) => error.kind() == std::io::ErrorKind::TimedOut && left < PROMPT_ANSWER,
+            Ok(_) => false,
+        }
+    }
+
     fn reach(&self, session: SessionId, what: &Ask) -> Result<(), ClientError> {
         let dir = self.home().session(session);
         let begun = Instant::now();
@@ -48,8 +60,8 @@ impl Ostler {
             }
             let attended = self.is_attended(session)?;
             if attended && silent_since.elapsed() >= PATIENCE {
-                kill_holder(&dir.lock());
-                kill_holder(&dir.keeper_lock());
+                // The controller first: its keeper starts the next one. A keeper is only in the way when it doesn't.
+                let _ = kill_holder(&dir.lock()) || kill_holder(&dir.keeper_lock());
                 silent_since = Instant::now();
             }
             let due = started.is_none_or(|at| at.elapsed() >= Duration::from_secs(1));
@@ -120,8 +132,8 @@ fn is_held(path: &Path) -> Result<bool, Box<dyn std::error::Error + Send + Sync>
     Ok(lockfile::try_lock_shared(path)?.is_none())
 }
 
-/// The holder noted its pid in the lock file; it is believed only while the lock is held.
-fn kill_holder(path: &Path) {
+/// The holder noted its pid in the lock file; it is believed only while the lock is held. False: nobody holds it.
+fn kill_holder(path: &Path) -> bool {
     let held = is_held(path).unwrap_or(false);
     let note = lockfile::note(path).unwrap_or_default();
     let pid = String::from_utf8_lossy(&note).trim().parse().ok().filter(|_| held);
@@ -130,6 +142,7 @@ fn kill_holder(path: &Path) {
         let _ = holder.kill();
         let _ = holder.wait(Instant::now() + Duration::from_secs(1));
     }
+    held
 }
 
 /// How keepers, and the lab, are started: by which program, in which environment.

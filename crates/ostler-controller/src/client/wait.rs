@@ -18,7 +18,7 @@ impl Ostler {
     /// # Errors
     /// The store can't be read; [`ClientError::Controller`] when work waits and no controller can be started.
     pub fn wait(&self, session: SessionId, deadline: Option<Instant>) -> Result<Waited, ClientError> {
-        let mut attended: Option<Instant> = None;
+        let mut looked: Option<Instant> = None;
         loop {
             if let Some(waited) = self.settled(session)? {
                 return Ok(waited);
@@ -26,12 +26,15 @@ impl Ostler {
             if deadline.is_some_and(|at| Instant::now() >= at) {
                 return Ok(Waited::StillRunning);
             }
-            if attended.is_none_or(|at| at.elapsed() >= ATTEND) {
-                attended = Some(Instant::now());
-                if !self.is_attended(session)? {
-                    if let Some(reason) = self.parked(session)? {
-                        return Ok(Waited::Parked(reason));
-                    }
+            if looked.is_none_or(|at| at.elapsed() >= ATTEND) {
+                looked = Some(Instant::now());
+                if !self.is_attended(session)?
+                    && let Some(reason) = self.parked(session)?
+                {
+                    return Ok(Waited::Parked(reason));
+                }
+                // A controller that is there and doesn't answer is as good as none.
+                if !self.answers(session, deadline) {
                     self.ensure(session)?;
                 }
             }

@@ -19,7 +19,7 @@ impl Controller {
         let files = self.dir.generation(self.machine.generation());
         self.pump()?;
         if !alive::is_busy(&files.alive())? {
-            return if self.machine.phase() == Phase::Starting && !files.out().exists() {
+            return if self.machine.phase() == Phase::Starting && !files.alive().exists() {
                 // Killed before the fork: it never ran, and the delivery that it was for is offered to the next.
                 self.say(Event::Dead { exit: Exit::Unknown, proven: true, killed: 0, said: None })
             } else {

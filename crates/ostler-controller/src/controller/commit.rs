@@ -37,6 +37,7 @@ impl Controller {
         if let Some(ctl) = &self.ctl {
             ctl.sync()?;
         }
+        crash::point("settled-written");
         self.wants.rested_since = Some(self.now());
         self.commit()?;
         crash::point("settled");

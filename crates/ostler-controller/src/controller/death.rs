@@ -2,6 +2,7 @@
 
 use super::Controller;
 use super::error::ControllerError;
+use crate::crash;
 use ostler_core::ctl::{Event, Exit, KillReason};
 use ostler_core::machine::Phase;
 use ostler_os::alive;
@@ -15,8 +16,16 @@ impl Controller {
     /// Announces a kill and carries it out; the death itself is noticed like any other.
     pub(super) fn kill(&mut self, why: KillReason) -> Result<(), ControllerError> {
         self.say(Event::Kill { why })?;
+        crash::point("kill-written");
         self.pipe = None;
-        self.keeper.kill().map(drop)
+        self.kill_tree()?;
+        crash::point("killed");
+        Ok(())
+    }
+
+    fn kill_tree(&mut self) -> Result<(), ControllerError> {
+        let child = self.child.as_ref().map(|(identity, _)| identity);
+        self.keeper.kill(self.machine.generation(), child).map(drop)
     }
 
     /// The kernel decides: a free `alive` lock is a dead child.
@@ -28,7 +37,7 @@ impl Controller {
         if alive::is_busy(&files.alive())? {
             if self.machine.killing() {
                 // A controller before us announced it and was killed itself.
-                self.keeper.kill()?;
+                self.kill_tree()?;
             }
             return Ok(());
         }
@@ -40,7 +49,9 @@ impl Controller {
         self.pipe = None;
         self.pump()?;
         // What it left behind, in whatever group or session: found as our keeper's descendants and by its marker.
-        let killed = self.keeper.bury()?;
+        crash::point("before-burial");
+        let killed = self.keeper.bury(files.no)?;
+        crash::point("buried");
         self.pump()?;
         let rest = self.out.as_ref().map(super::journal::OutTail::tail);
         if rest.is_some_and(|tail| tail.len > 0) {
@@ -50,6 +61,7 @@ impl Controller {
         let said = last_words(files);
         // The row's offset counts complete lines only: an unterminated rest is no line.
         self.say(Event::Dead { exit, proven: killed.proven, killed: killed.killed, said })?;
+        crash::point("dead-written");
         self.lab = None;
         self.commit()
     }

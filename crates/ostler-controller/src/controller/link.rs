@@ -76,17 +76,33 @@ impl Keeper {
     }
 
     /// Kills everything that is left of the session's tree, the controller excepted.
-    pub(super) fn kill(&mut self) -> Result<Killed, ControllerError> {
-        self.kill_by("kill")
+    pub(super) fn kill(
+        &mut self,
+        no: GenerationNo,
+        child: Option<&Identity>,
+    ) -> Result<Killed, ControllerError> {
+        self.kill_by("kill", no, child)
     }
 
     /// The same for what a dead child left behind.
-    pub(super) fn bury(&mut self) -> Result<Killed, ControllerError> {
-        self.kill_by("bury")
+    pub(super) fn bury(&mut self, no: GenerationNo) -> Result<Killed, ControllerError> {
+        self.kill_by("bury", no, None)
     }
 
-    fn kill_by(&mut self, how: &str) -> Result<Killed, ControllerError> {
-        let reply = self.ask(&[how])?;
+    /// `child`: for a keeper that isn't its parent.
+    fn kill_by(
+        &mut self,
+        how: &str,
+        no: GenerationNo,
+        child: Option<&Identity>,
+    ) -> Result<Killed, ControllerError> {
+        let mut fields = vec![how.to_owned(), no.to_string()];
+        fields.extend(
+            child
+                .into_iter()
+                .flat_map(|id| [id.pid.to_string(), id.start_ticks.to_string(), id.boot_id.clone()]),
+        );
+        let reply = self.ask(&fields)?;
         match words(&reply).as_slice() {
             ["killed", killed, proven, exit] => {
                 Ok(Killed { killed: number(killed)?, proven: *proven == "1", exit: exit_of(exit) })

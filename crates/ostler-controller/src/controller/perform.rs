@@ -2,6 +2,7 @@
 
 use super::Controller;
 use super::error::ControllerError;
+use crate::crash;
 use claude_wire::{Content, Frame, Message, Request, build};
 use ostler_core::ctl::{Decision, Event, KillReason, Line};
 use ostler_core::ids::DeliveryId;
@@ -46,7 +47,10 @@ impl Controller {
                 self.commit()?;
             }
             Action::Settle { gave_up_tasks } => self.settle(gave_up_tasks)?,
-            Action::End { why } => self.say(Event::Ending { why })?,
+            Action::End { why } => {
+                self.say(Event::Ending { why })?;
+                crash::point("ending-written");
+            }
             Action::Kill { why } => {
                 self.kill(why)?;
                 return Ok(false);
@@ -96,6 +100,7 @@ impl Controller {
         if self.machine.decided(request_id).is_none() {
             let request_id = request_id.to_owned();
             self.say(Event::Decided { request_id, decision, by, message })?;
+            crash::point("decided");
         }
         if let Some(bytes) = self.answer_line(request_id)? {
             self.write_line(Line::Answer { request_id: request_id.to_owned() }, bytes)?;

@@ -83,7 +83,9 @@ impl Controller {
 
     fn written(&mut self, write: u64) -> Result<(), ControllerError> {
         crash::point("line-written");
-        self.say(Event::Done { write })
+        self.say(Event::Done { write })?;
+        crash::point("done-written");
+        Ok(())
     }
 
     /// The next pieces of a long line.

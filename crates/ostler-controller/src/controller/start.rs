@@ -47,6 +47,7 @@ impl Controller {
         let files = self.dir.generation(no);
         durable::create_dir_private(&files.path)?;
         fifo::create(&files.in_()).or_else(|e| already_there(&files, e))?;
+        crash::point("folder-made");
         let prepared = self.prepare(no);
         self.open_generation(no)?;
         let (resume, baseline) = match &prepared {
@@ -156,5 +157,6 @@ impl Controller {
 
 /// An earlier controller was killed between making the folder and the `spawn` row: nothing has used its FIFO yet.
 fn already_there(files: &GenDir, error: ostler_os::PathError) -> Result<(), ostler_os::PathError> {
-    if files.in_().exists() && !files.out().exists() { Ok(()) } else { Err(error) }
+    let unused = !files.alive().exists() && files.in_().exists();
+    if unused { Ok(()) } else { Err(error) }
 }

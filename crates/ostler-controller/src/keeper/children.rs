@@ -1,6 +1,6 @@
 //! The children of the session: started, reaped and killed here.
 
-use super::{Post, log};
+use super::{Post, SIGKILL, log};
 use ostler_os::process::{self, Identity, PidFd};
 use ostler_os::reap::Exit;
 use ostler_os::spawn::{ChildSpec, SpawnError, spawn_child};
@@ -67,10 +67,10 @@ impl Children {
     pub(super) fn request(&mut self, fields: &[OsString], controller: Option<u32>) -> Vec<OsString> {
         match fields.first().and_then(|f| f.to_str()) {
             Some("spawn") => self.spawn(&fields[1..]),
-            Some("kill") => self.kill(controller),
+            Some("kill") => self.kill(&fields[1..], controller),
             Some("bury") => {
                 self.wait_for_end();
-                self.kill(controller)
+                self.kill(&fields[1..], controller)
             }
             Some("child") => self.describe(),
             _ => vec!["failed".into(), "unknown request".into()],
@@ -90,16 +90,22 @@ impl Children {
                 let identity = process::identity_of(started.pid).ok().flatten();
                 let pid = started.pid;
                 self.last = Some(Child { generation, dir, identity, pid, exit: None, killed: 0 });
+                crate::crash::point(crate::crash::IN_KEEPER);
                 vec!["started".into(), pid.to_string().into(), started.start_ticks.to_string().into()]
             }
             Err(error) => vec!["failed".into(), report(&error).into()],
         }
     }
 
-    fn kill(&mut self, controller: Option<u32>) -> Vec<OsString> {
+    /// Fields: generation; pid, start time and boot of its child, where the controller knows them.
+    fn kill(&mut self, fields: &[OsString], controller: Option<u32>) -> Vec<OsString> {
         let me = &self.dir;
         let keep = |pid: u32| Some(pid) == controller || is_other_keeper(pid, me) || is_lab(pid);
-        let roots: Vec<Identity> = self.last.iter().filter_map(|c| c.identity.clone()).collect();
+        let own = self.last.as_ref().filter(|c| fields.first() == Some(&c.generation));
+        // What another keeper started and left to init may have got away from us.
+        let all_ours = own.is_some();
+        let roots: Vec<Identity> =
+            own.and_then(|c| c.identity.clone()).or_else(|| named(fields)).into_iter().collect();
         let plan = KillPlan {
             roots: &roots,
             marker: Some((OsStr::new("OSTLER_SESSION"), &self.session)),
@@ -118,15 +124,14 @@ impl Children {
         let mut all = killed.killed;
         let mut exit = None;
         if let Some(child) = &mut self.last {
-            // SIGKILL is signal 9 everywhere.
-            let itself = lived && child.exit == Some(Exit::Signal(9));
+            let itself = lived && child.exit == Some(Exit::Signal(SIGKILL));
             child.killed += killed.killed.saturating_sub(usize::from(itself));
             (all, exit) = (child.killed, child.exit);
         }
         vec![
             "killed".into(),
             all.to_string().into(),
-            u8::from(killed.proven && killed.left.is_empty()).to_string().into(),
+            u8::from(all_ours && killed.proven && killed.left.is_empty()).to_string().into(),
             exit_words(exit).into(),
         ]
     }
@@ -166,6 +171,14 @@ fn exit_words(exit: Option<Exit>) -> String {
         Some(Exit::Signal(signal)) => format!("signal {signal}"),
         None => "unknown".to_owned(),
     }
+}
+
+/// The child that a kill is about.
+fn named(fields: &[OsString]) -> Option<Identity> {
+    let [_, pid, ticks, boot_id] = fields else { return None };
+    let number = |text: &OsString| text.to_str()?.parse::<u64>().ok();
+    let pid = u32::try_from(number(pid)?).ok()?;
+    Some(Identity { pid, start_ticks: number(ticks)?, boot_id: boot_id.to_str()?.to_owned() })
 }
 
 fn parse_spawn(fields: &[OsString]) -> Option<(OsString, PathBuf, ChildSpec)> {

@@ -393,6 +393,11 @@ impl Session<'_> {
         holder(&self.dir.keeper_lock())
     }
 
+    /// Keeper and controller, as far as they are there.
+    pub(crate) fn holders(&self) -> Vec<u32> {
+        [self.dir.keeper_lock(), self.dir.lock()].iter().filter_map(|lock| look_at_holder(lock)).collect()
+    }
+
     pub(crate) fn projection(&self) -> Projection {
         self.stable.ostler.db().load_projection(self.id).unwrap()
     }
@@ -427,10 +432,12 @@ impl Session<'_> {
 
 #[track_caller]
 fn holder(lock: &Path) -> u32 {
-    until("the holder of a lock", || {
-        if !lock.exists() || lockfile::try_lock_shared(lock).unwrap().is_some() {
-            return None;
-        }
-        String::from_utf8(lockfile::note(lock).unwrap()).unwrap().parse().ok()
-    })
+    until("the holder of a lock", || look_at_holder(lock))
+}
+
+fn look_at_holder(lock: &Path) -> Option<u32> {
+    if !lock.exists() || lockfile::try_lock_shared(lock).unwrap().is_some() {
+        return None;
+    }
+    String::from_utf8(lockfile::note(lock).unwrap()).unwrap().parse().ok()
 }
