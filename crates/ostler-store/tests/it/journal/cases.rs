@@ -79,8 +79,7 @@ fn a_torn_row_is_not_there_until_it_is_whole_or_replaced() {
     let session = TestSession::with_generations(&[1]);
     let mut follower = Journal::open(&session.dir).read_from(Cursor::START).unwrap();
     session.ctl(1, line(&note(0, "one")));
-    let torn = line(&note(0, "never finished"));
-    session.ctl(1, &torn[..20]);
+    session.ctl(1, "{\"at\":77,\"off\":0,\"ev\":{\"ki");
     assert_eq!(short(&drain(&mut follower)), ["g1", "1!one"]);
     // The next holder of the lock cuts it off; its own row is longer than what was torn.
     let mut ctl = CtlFile::open(&session.dir.generation(1).ctl(), 0).unwrap();
