@@ -122,7 +122,9 @@ fn a_writer_that_waits_too_long_says_so() {
     let db = home.db_with(session_id(1)).with_patience(std::time::Duration::from_millis(30)).unwrap();
     let writer = raw(&home);
     writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let start = std::time::Instant::now();
     let busy = db.insert_delivery(&delivery(1, session_id(1), "x")).unwrap_err();
+    assert!(start.elapsed() < std::time::Duration::from_secs(2), "waited {:?}", start.elapsed());
     assert_eq!(
         busy.to_string(),
         format!("{} was locked by another process for 30 ms; try again", home.home.db_path().display())
