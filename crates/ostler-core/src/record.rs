@@ -79,7 +79,7 @@ impl Record {
             (RecordEvent::TurnStarts, State::New | State::Idle | State::Error { .. }) if !self.stopped => {
                 State::Active
             }
-            (RecordEvent::TurnSettled { outcome, failure }, State::Active) => settled(*outcome, failure),
+            (RecordEvent::TurnSettled { outcome, failure }, State::Active) => settled(*outcome, failure.as_deref()),
             _ => return None,
         };
         Some(Self { state, ..self.clone() })
@@ -92,8 +92,8 @@ impl Record {
     }
 }
 
-fn settled(outcome: Outcome, failure: &Option<String>) -> State {
-    let said = || failure.clone().unwrap_or_else(|| "unknown".to_owned());
+fn settled(outcome: Outcome, failure: Option<&str>) -> State {
+    let said = || failure.unwrap_or("unknown").to_owned();
     match outcome {
         Outcome::Completed | Outcome::Interrupted => State::Idle,
         Outcome::Failed => State::Error { reason: said() },
