@@ -190,8 +190,10 @@ pub enum Deadline {
     Agents,
     /// A CLI that reports no state was quiet for long enough after a result.
     Quiet,
-    /// An interrupt was not confirmed.
+    /// An interrupt was not confirmed, or nothing came of it.
     Interrupt,
+    /// A child at rest answered nothing and read nothing.
+    Answer,
     /// The child did not leave after `end_session`.
     End,
     /// A write could not be finished.

@@ -21,9 +21,10 @@
 //! | `machine/ctl.rs` | a row of ours is applied |
 //! | `machine/receipts.rs` | how far each delivery has come |
 //! | `machine/tasks.rs` | background tasks and the turns they wake |
+//! | `machine/tools.rs` | tool calls under way |
 //! | `machine/permissions.rs` | the open set of questions |
 //! | `machine/outcome.rs` | what a result line means |
-//! | `machine/meter.rs` | own spend = total − restored total |
+//! | `machine/meter.rs`, `spent.rs` | own spend = total − restored total |
 //! | `machine/death.rs` | what a dead child leaves behind |
 //! | `machine/settle.rs` | when a turn is over |
 //! | `machine/route.rs` | a delivery becomes a steer, a feed or a wake |
@@ -41,7 +42,9 @@ mod receipts;
 mod route;
 mod seen;
 mod settle;
+mod spent;
 mod tasks;
+mod tools;
 
 use crate::ctl::Decision;
 use crate::ids::{ConversationId, DeliveryId, GenerationNo, Millis, TurnNo};
@@ -66,6 +69,8 @@ pub struct Machine {
     child: Option<Child>,
     /// How many generations each unfinished delivery was offered to.
     attempts: BTreeMap<DeliveryId, u32>,
+    /// How many generations were started for each.
+    starts: BTreeMap<DeliveryId, u32>,
     seen: Seen,
     /// Why nothing is started any more, and since when.
     parked: Option<(String, Millis)>,
@@ -94,6 +99,7 @@ impl Machine {
             conversation,
             child: None,
             attempts: BTreeMap::new(),
+            starts: BTreeMap::new(),
             seen: Seen::default(),
             parked: None,
         }
@@ -104,7 +110,7 @@ impl Machine {
     pub fn project(&self) -> Projection {
         let mut rows = self.rows.clone();
         if let Some(child) = &self.child {
-            rows.spend.extend(child.meter.rows(child.no, false));
+            rows.spend.extend(child.meter.rows(child.no));
         }
         rows
     }
@@ -198,6 +204,6 @@ impl Machine {
     }
 
     fn has_open_permission(&self) -> bool {
-        self.rows.permissions.iter().any(|p| p.state == crate::rows::PermissionState::Open)
+        self.rows.permissions.iter().rev().any(|p| p.state == crate::rows::PermissionState::Open)
     }
 }

@@ -79,7 +79,9 @@ impl Record {
             (RecordEvent::TurnStarts, State::New | State::Idle | State::Error { .. }) if !self.stopped => {
                 State::Active
             }
-            (RecordEvent::TurnSettled { outcome, failure }, State::Active) => settled(*outcome, failure.as_deref()),
+            (RecordEvent::TurnSettled { outcome, failure }, State::Active) => {
+                settled(*outcome, failure.as_deref())
+            }
             _ => return None,
         };
         Some(Self { state, ..self.clone() })

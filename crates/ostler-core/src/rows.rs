@@ -232,6 +232,32 @@ impl Tokens {
             cache_write_1h: self.cache_write_1h.saturating_add(other.cache_write_1h),
         }
     }
+
+    /// What is left of each class without `other`; never below 0.
+    #[must_use]
+    pub const fn less(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(other.input),
+            output: self.output.saturating_sub(other.output),
+            cache_read: self.cache_read.saturating_sub(other.cache_read),
+            cache_write_5m: self.cache_write_5m.saturating_sub(other.cache_write_5m),
+            cache_write_1h: self.cache_write_1h.saturating_sub(other.cache_write_1h),
+        }
+    }
+
+    /// At least as many of every class as `other` has.
+    #[must_use]
+    pub fn covers(self, other: Self) -> bool {
+        other.less(self) == Self::default()
+    }
+
+    /// All classes together.
+    #[must_use]
+    pub const fn sum(self) -> u64 {
+        let input = self.input.saturating_add(self.cache_read);
+        let written = self.cache_write_5m.saturating_add(self.cache_write_1h);
+        input.saturating_add(written).saturating_add(self.output)
+    }
 }
 
 /// How a spend row was arrived at.
@@ -242,7 +268,7 @@ pub enum SpendMethod {
     Reported,
     /// The child's total less what it restored.
     RestoredDifference,
-    /// From the usage on its messages: the child was gone before it could say.
+    /// Partly from the usage on its messages: the child was gone before it could say, or left it out of its totals.
     Estimated,
     /// Tokens are known, the price is not.
     Unattributed,
@@ -257,7 +283,8 @@ pub struct Spend {
     pub model: String,
     /// Its own tokens.
     pub tokens: Tokens,
-    /// Its own dollars; None is unknown, never free.
+    /// Its own dollars; None is unknown, never free. Of an estimate it is the part that the child reported: at least
+    /// this much.
     pub usd: Option<f64>,
     /// How that is known.
     pub method: SpendMethod,

@@ -7,6 +7,8 @@ mod argv;
 mod argv_properties;
 #[path = "it/env.rs"]
 mod env;
+#[path = "it/history.rs"]
+mod history;
 #[path = "it/samples.rs"]
 mod samples;
 #[path = "it/spec.rs"]

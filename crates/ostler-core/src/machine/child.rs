@@ -4,8 +4,10 @@ use super::Phase;
 use super::meter::Meter;
 use super::outcome::Verdict;
 use super::tasks::Tasks;
+use super::tools::Tools;
 use crate::ctl::{Baseline, EndReason, Line};
 use crate::ids::{DeliveryId, GenerationNo};
+use claude_wire::LifecycleState;
 use std::collections::BTreeMap;
 
 /// One generation while it is the current one. Times are monotonic milliseconds of the process that applies.
@@ -19,13 +21,23 @@ pub(super) struct Child {
     pub(super) consumed: u64,
     pub(super) observed: Observed,
     pub(super) state: ChildState,
-    /// Between an `init` (or any line of the model) and its `result`.
+    /// Between an `init` (or a delivery that was taken up) and its `result`.
     pub(super) segment_open: bool,
     /// What the last result of the open turn means.
     pub(super) verdict: Option<Verdict>,
-    /// The child began to work without a delivery, and no turn is open.
-    pub(super) began_alone: bool,
+    /// What the result that answered a delivery means, until the delivery is final.
+    pub(super) verdicts: BTreeMap<DeliveryId, Verdict>,
+    /// Receipts that came before their result (a steered message has its `completed` first).
+    pub(super) early_receipts: BTreeMap<DeliveryId, LifecycleState>,
+    /// Deliveries written since the last result.
+    pub(super) since_result: Vec<DeliveryId>,
+    /// What the child did without a delivery while no turn was open.
+    pub(super) alone: Option<Alone>,
     pub(super) next_write: u64,
+    /// The number of the last `user` line written.
+    pub(super) last_user_write: u64,
+    /// A request written behind that line was answered: the child has read the line.
+    pub(super) read_all: bool,
     /// The write that was begun and is not proven done.
     pub(super) unfinished: Option<Unfinished>,
     /// Our requests that were not answered yet.
@@ -42,17 +54,28 @@ pub(super) struct Child {
     pub(super) killing: bool,
     /// A controller took over: `initialize` must be sent.
     pub(super) adopted: bool,
+    /// It was given something that an earlier child may have had: `initialize` behind it makes it answer even if it
+    /// drops the line without a word (2.1.200 does, protocol page).
+    pub(super) reoffered: bool,
+    /// `/clear` was announced: the next `init` says which conversation it is now.
+    pub(super) reset: bool,
+    /// When it was started, or taken over.
+    pub(super) started: u64,
     /// When the first line was written to it.
     pub(super) first_write: Option<u64>,
     pub(super) start_expired: bool,
     pub(super) quiet_expired: bool,
     pub(super) interrupt_expired: bool,
+    pub(super) answer_expired: bool,
     /// When its last line was read.
     pub(super) last_line: u64,
     /// When its last result was read.
     pub(super) last_result: u64,
-    /// Tool calls that are under way, by id.
-    pub(super) tools: BTreeMap<String, String>,
+    /// It said that something failed: an exit status of 1 is its way of saying so again (protocol page).
+    pub(super) had_error: bool,
+    /// Its output ended in an unterminated line.
+    pub(super) torn: bool,
+    pub(super) tools: Tools,
     pub(super) passing: Option<Activity>,
     /// Denials of this turn that the child announced by itself, and ours.
     pub(super) denied_by_child: u32,
@@ -62,7 +85,7 @@ pub(super) struct Child {
 /// What this child has been seen to send; decides by what its deliveries are followed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Observed {
-    /// Any line at all.
+    /// Any message at all; noise of a wrapper is no sign of life.
     pub(super) line: bool,
     /// `system/init`.
     pub(super) init: bool,
@@ -82,6 +105,15 @@ pub(super) enum ChildState {
     Idle,
 }
 
+/// What a child did by itself, until a turn is opened for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Alone {
+    pub(super) results: u32,
+    pub(super) rounds: u32,
+    pub(super) denials: u32,
+    pub(super) answer: Option<(u64, u64)>,
+}
+
 /// A write without its `done`.
 #[derive(Clone, Debug)]
 pub(super) struct Unfinished {
@@ -96,18 +128,28 @@ pub(super) struct Unfinished {
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) subtype: String,
+    pub(super) since: u64,
+    pub(super) write: u64,
 }
 
 /// An interrupt that was written to this child; gone when a result or `idle` follows its confirmation.
 #[derive(Clone, Debug)]
 pub(super) struct Interrupt {
     pub(super) request_id: String,
-    pub(super) sent: u64,
+    /// When it was written, then when it was confirmed.
+    pub(super) since: u64,
     pub(super) confirmed: bool,
     /// Sent before anything had started: if the turn starts after all, it is sent once more.
     pub(super) early: bool,
     /// The turn it was meant for has started since.
     pub(super) again: bool,
+}
+
+impl Interrupt {
+    /// It was confirmed while nothing had started.
+    pub(super) fn found_nothing(&self) -> bool {
+        self.confirmed && self.early
+    }
 }
 
 /// Teardown.
@@ -159,7 +201,7 @@ pub enum Activity {
 }
 
 impl Child {
-    pub(super) fn new(no: GenerationNo, woken_by: DeliveryId, baseline: Baseline) -> Self {
+    pub(super) fn new(no: GenerationNo, woken_by: DeliveryId, baseline: Baseline, now: u64) -> Self {
         Self {
             no,
             woken_by,
@@ -169,8 +211,13 @@ impl Child {
             state: ChildState::Unknown,
             segment_open: false,
             verdict: None,
-            began_alone: false,
+            verdicts: BTreeMap::new(),
+            early_receipts: BTreeMap::new(),
+            since_result: Vec::new(),
+            alone: None,
             next_write: 1,
+            last_user_write: 0,
+            read_all: false,
             unfinished: None,
             asked: BTreeMap::new(),
             interrupt: None,
@@ -181,13 +228,19 @@ impl Child {
             settled: false,
             killing: false,
             adopted: false,
+            reoffered: false,
+            reset: false,
+            started: now,
             first_write: None,
             start_expired: false,
             quiet_expired: false,
             interrupt_expired: false,
-            last_line: 0,
-            last_result: 0,
-            tools: BTreeMap::new(),
+            answer_expired: false,
+            last_line: now,
+            last_result: now,
+            had_error: false,
+            torn: false,
+            tools: Tools::default(),
             passing: None,
             denied_by_child: 0,
             denied_by_us: 0,
@@ -222,13 +275,35 @@ impl Child {
             return passing.clone();
         }
         if self.segment_open {
-            return self.tools.values().next_back().map_or(Activity::Thinking, |t| Activity::Tool(t.clone()));
+            return self.tools.current().map_or(Activity::Thinking, |t| Activity::Tool(t.to_owned()));
         }
         if self.tasks.any_live() { Activity::Background } else { Activity::Settling }
     }
 
+    /// Nothing runs in it, as far as it says.
+    pub(super) fn at_rest(&self) -> bool {
+        !self.segment_open && (!self.observed.state || self.state == ChildState::Idle)
+    }
+
     /// An interrupt or a stop is under way: what ends now was ended by us.
     pub(super) fn being_stopped(&self) -> bool {
-        self.interrupt.is_some() || self.ending.is_some_and(|e| e.why == EndReason::Stop)
+        self.interrupt.is_some() || self.interrupt_expired || self.told_to_stop()
+    }
+
+    /// An interrupt is under way that new messages have to wait for; `all_final`: no delivery is left that it may have
+    /// been meant for.
+    pub(super) fn breaks_off(&self, all_final: bool) -> bool {
+        let idle = !self.segment_open && all_final;
+        self.interrupt.as_ref().is_some_and(|i| !(idle && i.found_nothing()))
+    }
+
+    /// Somebody wanted the child gone.
+    pub(super) fn told_to_stop(&self) -> bool {
+        self.ending.is_some_and(|e| e.why == EndReason::Stop)
+    }
+
+    /// Since when a request of this subtype has been waiting for its answer.
+    pub(super) fn asked_since(&self, subtype: &str) -> Option<u64> {
+        self.asked.values().filter(|a| a.subtype == subtype).map(|a| a.since).min()
     }
 }

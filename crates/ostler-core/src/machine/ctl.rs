@@ -12,7 +12,11 @@ impl Machine {
     pub fn row(&mut self, row: &Row, now: u64) {
         match &row.ev {
             Event::Spawn { .. } => self.spawning(row, now),
-            Event::Child { .. } => self.with_child(|c| c.phase = Phase::Resident),
+            Event::Child { .. } => self.with_child(|c| {
+                if c.phase == Phase::Starting {
+                    c.phase = Phase::Resident;
+                }
+            }),
             Event::Begin { write, line, len, .. } => self.begin(*write, line, *len, row.at, now),
             Event::Done { write } => self.done(*write),
             Event::Decided { request_id, decision, by, message } => {
@@ -28,10 +32,7 @@ impl Machine {
             Event::Dead { exit, proven, killed, said } => {
                 self.dead(*exit, *proven, *killed, said.clone(), row.at);
             }
-            Event::TurnBegan { .. } => {
-                self.open_new_turn(row.at);
-                self.with_child(|c| c.began_alone = false);
-            }
+            Event::TurnBegan { .. } => self.open_new_turn(row.at),
             Event::Settled { gave_up_tasks, .. } => self.settled(*gave_up_tasks, row.at),
             Event::Parked { reason } => self.parked = Some((reason.clone(), row.at)),
             Event::Note { .. } | Event::Unknown => {}
@@ -44,9 +45,8 @@ impl Machine {
         };
         self.conversation = *conversation;
         self.parked = None;
-        let mut child = Child::new(*generation, *delivery, baseline.clone());
-        child.last_line = now;
-        self.child = Some(child);
+        self.child = Some(Child::new(*generation, *delivery, baseline.clone(), now));
+        *self.starts.entry(*delivery).or_default() += 1;
         self.rows.generations.push(Generation {
             no: *generation,
             conversation: *conversation,
@@ -76,17 +76,22 @@ impl Machine {
                 self.offered(*delivery, at);
                 self.with_child(|c| {
                     c.first_write.get_or_insert(now);
+                    c.last_user_write = write;
+                    c.read_all = false;
                     c.quiet_expired = false;
+                    c.last_line = now;
+                    // An interrupt that found nothing to break off is not meant for what comes later.
+                    c.interrupt.take_if(|i| i.found_nothing() && !c.segment_open);
                 });
             }
-            Line::Request { request_id, subtype, .. } => self.asking(request_id, subtype, now),
+            Line::Request { request_id, subtype, .. } => self.asking(write, request_id, subtype, now),
             Line::Answer { .. } => {}
         }
     }
 
-    fn asking(&mut self, request_id: &str, subtype: &str, now: u64) {
+    fn asking(&mut self, write: u64, request_id: &str, subtype: &str, now: u64) {
         let Some(c) = &mut self.child else { return };
-        c.asked.insert(request_id.to_owned(), Asked { subtype: subtype.to_owned() });
+        c.asked.insert(request_id.to_owned(), Asked { subtype: subtype.to_owned(), since: now, write });
         match subtype {
             "interrupt" => {
                 let again = c.interrupt.as_ref().is_some_and(|i| i.request_id == request_id);
@@ -94,7 +99,7 @@ impl Machine {
                     let early = !c.segment_open;
                     let request_id = request_id.to_owned();
                     c.interrupt =
-                        Some(Interrupt { request_id, sent: now, confirmed: false, early, again: false });
+                        Some(Interrupt { request_id, since: now, confirmed: false, early, again: false });
                     c.interrupt_expired = false;
                 }
             }
@@ -120,12 +125,14 @@ impl Machine {
             c.adopted = true;
             c.last_line = now;
             c.last_result = now;
+            c.started = now;
             c.tasks.restart_clocks(now);
+            c.asked.values_mut().for_each(|a| a.since = now);
             if let Some(first) = &mut c.first_write {
                 *first = now;
             }
             if let Some(interrupt) = &mut c.interrupt {
-                interrupt.sent = now;
+                interrupt.since = now;
             }
             if let Some(ending) = &mut c.ending {
                 ending.since = now;
@@ -161,6 +168,7 @@ impl Machine {
                     ending.expired = true;
                 }
             }
+            Deadline::Answer => c.answer_expired = true,
             Deadline::Write => {}
         });
     }
@@ -168,12 +176,17 @@ impl Machine {
     pub(super) fn open_new_turn(&mut self, at: Millis) {
         let no = self.rows.turns.last().map_or(1, |t| t.no + 1);
         let generation = self.generation();
+        // What the child did by itself before this is part of the turn.
+        let alone = self.child.as_mut().and_then(|c| c.alone.take());
         self.with_child(|c| {
-            c.verdict = None;
+            if alone.is_none() {
+                c.verdict = None;
+            }
             c.denied_by_child = 0;
             c.denied_by_us = 0;
             c.settled = false;
         });
+        let alone = alone.unwrap_or_default();
         self.rows.turns.push(Turn {
             no,
             generation,
@@ -182,13 +195,13 @@ impl Machine {
             outcome: None,
             failure: None,
             message: None,
-            results: 0,
-            rounds: 0,
-            denials: 0,
+            results: alone.results,
+            rounds: alone.rounds,
+            denials: alone.denials,
             killed_tasks: 0,
             unclean: false,
             garbled: false,
-            answer: None,
+            answer: alone.answer,
         });
     }
 }

@@ -161,6 +161,8 @@ pub enum Action {
     },
 }
 
+const INITIALIZE: Action = Action::Request { request_id: None, subtype: "initialize", cancel_queued: false };
+
 impl Machine {
     /// The next thing to do, or None until something happens.
     #[must_use]
@@ -168,7 +170,7 @@ impl Machine {
         match &self.child {
             Some(child) if child.phase != Phase::Cold => self.with_live(child, world),
             _ if self.open_turn().is_some() => {
-                Some(Action::Settle { gave_up_tasks: self.child.as_ref().map_or(0, |c| c.tasks.count()) })
+                Some(Action::Settle { gave_up_tasks: self.child.as_ref().map_or(0, |c| c.tasks.left()) })
             }
             _ => self.wake(world),
         }
@@ -178,7 +180,7 @@ impl Machine {
     #[must_use]
     pub fn owes(&self, pending: &[Pending]) -> bool {
         let live = self.phase() != Phase::Cold;
-        live || self.open_turn().is_some() || pending.iter().any(|p| self.may_wake(p))
+        live || self.open_turn().is_some() || pending.iter().any(|p| self.may_wake(p) && !self.is_final(p.id))
     }
 
     fn with_live(&self, child: &Child, world: &World<'_>) -> Option<Action> {
@@ -200,16 +202,18 @@ impl Machine {
         if child.start_expired {
             return Some(Action::Kill { why: KillReason::StartDeadline });
         }
-        if child.interrupt_expired {
+        if child.interrupt_expired || child.answer_expired {
             return Some(Action::Kill { why: KillReason::Deaf });
         }
         if child.ending.is_some_and(|e| e.expired) {
             return Some(Action::Kill { why: KillReason::EndDeadline });
         }
-        if !child.observed.line && child.first_write.is_some_and(|t| late(t, self.limits.start)) {
+        if !child.observed.line && late(child.first_write.unwrap_or(child.started), self.limits.start) {
             return Some(Action::Expire { deadline: Deadline::Start });
         }
-        if child.interrupt.as_ref().is_some_and(|i| !i.confirmed && late(i.sent, self.limits.interrupt)) {
+        let patience = |confirmed| if confirmed { self.limits.aborted } else { self.limits.interrupt };
+        let breaking_off = child.interrupt.as_ref().filter(|_| child.breaks_off(self.all_final()));
+        if breaking_off.is_some_and(|i| late(i.since, patience(i.confirmed))) {
             return Some(Action::Expire { deadline: Deadline::Interrupt });
         }
         if child.ending.is_some_and(|e| late(e.since, self.limits.end)) {
@@ -249,14 +253,17 @@ impl Machine {
         if !world.pipe_ready {
             return None;
         }
-        if child.adopted && !child.asked.values().any(|a| a.subtype == "initialize") {
-            return Some(Action::Request { request_id: None, subtype: "initialize", cancel_queued: false });
+        // Behind something that an earlier child may have had, it makes the child answer in any case.
+        let mute = child.reoffered && !child.observed.line && child.last_user_write > 0;
+        if (child.adopted || mute) && child.asked_since("initialize").is_none() {
+            return Some(INITIALIZE);
         }
         if let Some(again) = child.interrupt.as_ref().filter(|i| i.again) {
             let request_id = Some(format!("{}-again", again.request_id));
             return Some(Action::Request { request_id, subtype: "interrupt", cancel_queued: false });
         }
-        let wish = world.interrupt.filter(|_| self.open_turn().is_some() && child.interrupt.is_none())?;
+        let wish =
+            world.interrupt.filter(|_| self.open_turn().is_some() && !child.breaks_off(self.all_final()))?;
         let unsent = child.interrupt_status(&wish.request_id) == super::InterruptStatus::NotSent;
         let request_id = Some(wish.request_id.clone());
         let cancel_queued = wish.cancel_queued;
@@ -278,7 +285,7 @@ impl Machine {
             if child.ending.is_some() {
                 return None;
             }
-            if child.began_alone {
+            if child.alone.is_some() {
                 return Some(Action::BeginTurn);
             }
             let rests = child.settled || child.first_write.is_none();
@@ -288,9 +295,23 @@ impl Machine {
         }
         match self.settling(world.now) {
             Settling::Wait => None,
+            Settling::Ask => self.ask(child, world),
             Settling::Expire(deadline) => Some(Action::Expire { deadline }),
             Settling::Over => Some(Action::Settle { gave_up_tasks: child.tasks.given_up() }),
         }
+    }
+}
+
+impl Machine {
+    /// A child at rest has to show that it has read everything. One that doesn't is deaf.
+    fn ask(&self, child: &Child, world: &World<'_>) -> Option<Action> {
+        let since = match child.asked_since("initialize") {
+            None if world.pipe_ready => return Some(INITIALIZE),
+            None => child.last_line.saturating_add(self.limits.quiet),
+            Some(since) => since,
+        };
+        let late = world.now >= since.saturating_add(self.limits.start);
+        late.then_some(Action::Expire { deadline: Deadline::Answer })
     }
 }
 

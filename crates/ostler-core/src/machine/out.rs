@@ -1,7 +1,7 @@
 //! A line of the child's is applied.
 
 use super::Machine;
-use super::child::{Activity, ChildState, InterruptStatus};
+use super::child::{Activity, Alone, ChildState, InterruptStatus};
 use super::outcome::{Verdict, classify};
 use crate::rows::Turn;
 use claude_wire::{
@@ -21,9 +21,11 @@ impl Machine {
         if matches!(message, Message::Blank) {
             return;
         }
-        child.observed.line = true;
+        child.observed.line |= !matches!(message, Message::Noise);
         child.last_line = now;
-        if let Some(uuid) = message.common().and_then(|c| c.uuid.as_deref())
+        // A replay carries the uuid of the message that it repeats: the same one in each process that gets it.
+        let replay = matches!(message, Message::User(line) if line.is_replay);
+        if let Some(uuid) = message.common().and_then(|c| c.uuid.as_deref()).filter(|_| !replay)
             && !self.seen.first_time(uuid)
         {
             return;
@@ -39,9 +41,12 @@ impl Machine {
         }
     }
 
-    /// The unterminated rest of a dead child's `out`.
+    /// The unterminated rest of a dead child's `out`; said again, it counts once.
     pub fn torn(&mut self) {
-        self.mark_garbled();
+        let said = self.child.as_mut().is_none_or(|c| std::mem::replace(&mut c.torn, true));
+        if !said {
+            self.mark_garbled();
+        }
     }
 
     fn mark_garbled(&mut self) {
@@ -67,15 +72,21 @@ impl Machine {
             Message::Legacy(line) => self.on_legacy(line, span, now),
             Message::ControlRequest(line) => self.on_request(line, span),
             Message::ControlCancel(line) => self.withdraw(&line.request_id, "cancelled"),
-            Message::ControlResponse(line) => self.on_response(line),
-            Message::ConversationReset(line) => self.on_reset(line.new_conversation_id.as_deref()),
+            Message::ControlResponse(line) => self.on_response(line, now),
+            Message::ConversationReset(_) => self.on_reset(),
             Message::PermissionDenied(_) => {
                 self.with_child(|c| c.denied_by_child += 1);
                 self.count_denials();
             }
-            Message::BackgroundTasks(line) => self.with_child(|c| c.tasks.list(line, now)),
+            Message::BackgroundTasks(line) => {
+                self.with_child(|c| c.tasks.list(line, c.segment_open, now));
+            }
             Message::TaskStarted(line) => self.with_child(|c| c.tasks.started(line, now)),
-            Message::TaskNotification(line) => self.with_child(|c| c.tasks.notified(line, now)),
+            Message::TaskUpdated(line) => self.with_child(|c| c.tasks.updated(line, now)),
+            Message::TaskNotification(line) => self.with_child(|c| {
+                let in_call = line.tool_use_id.as_deref().is_some_and(|id| c.tools.is_under_way(id));
+                c.tasks.notified(line, in_call, now);
+            }),
             Message::ApiRetry(_) => self.with_child(|c| c.passing = Some(Activity::Retrying)),
             Message::RateLimit(line) => self.on_rate_limit(line),
             Message::Status(line) => {
@@ -100,30 +111,54 @@ impl Machine {
             generation.model.clone_from(&line.model);
             generation.credential.clone_from(&line.api_key_source);
         }
+        self.renamed(line.common.session_id.as_deref());
         self.segment_began();
-        self.with_child(|c| {
-            c.observed.init = true;
-            c.tasks.turn_began();
-        });
+        self.with_child(|c| c.observed.init = true);
     }
 
     /// The model is at work: opens the segment, and notes a turn that no delivery of ours began.
     fn segment_began(&mut self) {
-        let alone = self.open_turn().is_none();
+        self.note_alone();
         self.with_child(|c| {
             c.passing = None;
             c.segment_open = true;
             c.quiet_expired = false;
-            c.began_alone |= alone;
+        });
+        self.interrupt_again();
+    }
+
+    fn note_alone(&mut self) {
+        if self.open_turn().is_none() {
+            self.with_child(|c| {
+                if c.alone.is_none() {
+                    c.verdict = None;
+                    c.alone = Some(Alone::default());
+                }
+            });
+        }
+    }
+
+    /// What an early interrupt was meant for has started after all.
+    pub(super) fn interrupt_again(&mut self) {
+        self.with_child(|c| {
             if let Some(interrupt) = c.interrupt.as_mut().filter(|i| i.early && i.confirmed) {
                 interrupt.again = true;
             }
         });
     }
 
+    /// An interrupt that found nothing to break off is over, and nothing has to wait for it.
+    pub(super) fn interrupt_over_at_rest(&mut self) {
+        let all_final = self.all_final();
+        self.with_child(|c| {
+            let idle = all_final && !c.segment_open && c.state != ChildState::Running;
+            if idle && c.interrupt.as_ref().is_some_and(|i| i.confirmed) {
+                c.interrupt = None;
+            }
+        });
+    }
+
     fn on_state(&mut self, state: &str) {
-        // A local command (`/clear`, …) may end without a result: then `idle` behind its receipt is the end.
-        let receipts_in = self.open_turn().is_some() && self.all_final();
         self.with_child(|c| {
             c.observed.state = true;
             c.state = match state {
@@ -131,34 +166,53 @@ impl Machine {
                 "requires_action" => ChildState::RequiresAction,
                 _ => ChildState::Running,
             };
-            if c.state == ChildState::Idle && c.observed.lifecycle && receipts_in {
-                c.segment_open = false;
-                c.verdict.get_or_insert_with(Verdict::completed);
-            }
-            if c.state == ChildState::Idle && c.interrupt.as_ref().is_some_and(|i| i.confirmed) {
-                c.interrupt = None;
-            }
         });
+        if state == "idle" {
+            // Whatever was under way is over, even where its result could not be read.
+            self.settle_early_receipts();
+            self.drop_unanswered();
+            self.with_child(|c| {
+                if std::mem::take(&mut c.segment_open) {
+                    c.verdict = None;
+                }
+                c.interrupt.take_if(|i| i.confirmed);
+            });
+        }
     }
 
     fn on_user(&mut self, line: &UserLine) {
         if line.is_replay {
-            if let Some(uuid) = &line.common.uuid {
-                self.on_replay(uuid);
-            }
+            self.replayed(line);
             return;
         }
         self.with_child(|c| {
             c.passing = None;
             for block in &line.blocks {
                 if let Block::ToolResult { tool_use_id, .. } = block {
-                    c.tools.remove(tool_use_id);
+                    c.tools.ended(tool_use_id);
+                }
+            }
+        });
+    }
+
+    /// A message of ours is taken up, or the child tells the model of a background task inside the running turn.
+    fn replayed(&mut self, line: &UserLine) {
+        let delivery = line.common.uuid.as_deref().and_then(|uuid| self.delivery_of(uuid)).map(|row| row.id);
+        if let Some(id) = delivery {
+            self.on_replay(id);
+            return;
+        }
+        self.with_child(|c| {
+            for block in &line.blocks {
+                if let Block::Text(text) = block {
+                    c.tasks.replayed(text);
                 }
             }
         });
     }
 
     fn on_assistant(&mut self, line: &Assistant) {
+        let lane = line.common.parent_tool_use_id.as_deref();
         self.with_child(|c| {
             c.passing = None;
             if let (Some(id), Some(model)) = (&line.message_id, &line.model) {
@@ -166,7 +220,7 @@ impl Machine {
             }
             for block in &line.blocks {
                 if let Block::ToolUse { id, name, .. } = block {
-                    c.tools.insert(id.clone(), name.clone());
+                    c.tools.began(id, name, lane);
                 }
             }
         });
@@ -187,41 +241,74 @@ impl Machine {
     }
 
     fn on_result(&mut self, line: &ResultLine, span: Span, now: u64) {
+        self.renamed(line.common.session_id.as_deref());
+        self.note_alone();
         let outstanding = self.child.as_ref().is_some_and(super::child::Child::being_stopped);
         let verdict = classify(line, outstanding);
-        self.with_child(|c| c.meter.result(&line.model_usage, line.usage.as_ref()));
         let denied = u32::try_from(line.permission_denials.len()).unwrap_or(u32::MAX);
         let rounds = u32::try_from(line.num_turns.unwrap_or(0)).unwrap_or(u32::MAX);
+        self.with_child(|c| {
+            c.meter.result(line);
+            c.had_error |= line.is_error;
+            if let Some(alone) = &mut c.alone {
+                alone.rounds = alone.rounds.saturating_add(rounds);
+                alone.denials = alone.denials.max(denied);
+            }
+        });
         self.with_open_turn(|t| {
             t.rounds = t.rounds.saturating_add(rounds);
             t.denials = t.denials.max(denied);
         });
-        self.segment_ended(verdict, &line.user_message_uuids, span, now);
+        let local = line.num_turns == Some(0);
+        self.segment_ended(verdict, &line.user_message_uuids, local, span, now);
     }
 
-    /// Shapes of old transports: a top-level `stop_reason` ends a turn only where no `init` was ever sent.
+    /// Shapes of old transports: a top-level `stop_reason` ends a turn only where no `init` was ever sent, and only
+    /// if the model doesn't go on behind it.
     fn on_legacy(&mut self, line: &Legacy, span: Span, now: u64) {
         let init = self.child.as_ref().is_some_and(|c| c.observed.init);
-        if line.stop_reason.is_some() && !init {
-            self.segment_ended(Verdict::completed(), &[], span, now);
+        if let (Some(id), Some(model)) = (&line.message_id, &line.model) {
+            self.with_child(|c| c.meter.message(id, model, line.usage.as_ref()));
+        }
+        let ends = line.stop_reason.as_deref().is_some_and(|r| !matches!(r, "tool_use" | "pause_turn"));
+        if ends && line.role == "assistant" && !init {
+            self.note_alone();
+            self.segment_ended(Verdict::completed(), &[], false, span, now);
         }
     }
 
-    fn segment_ended(&mut self, verdict: Verdict, uuids: &[String], (start, end): Span, now: u64) {
+    /// `local`: the result of a command that the child ran without the model.
+    fn segment_ended(
+        &mut self,
+        verdict: Verdict,
+        uuids: &[String],
+        local: bool,
+        (start, end): Span,
+        now: u64,
+    ) {
         let answer = (start, end.saturating_sub(1));
-        self.answered(uuids, answer, &verdict);
+        let any =
+            self.answered(uuids, answer, &verdict) || (local && self.answered_locally(answer, &verdict));
+        self.settle_early_receipts();
+        self.with_child(|c| c.since_result.clear());
         let aborted = verdict.outcome == crate::rows::Outcome::Interrupted;
         self.with_open_turn(|t| {
-            t.results += 1;
+            t.results = t.results.saturating_add(1);
             t.answer = Some(answer);
         });
         self.with_child(|c| {
+            if !any {
+                c.tasks.told();
+            }
+            if let Some(alone) = &mut c.alone {
+                alone.results = alone.results.saturating_add(1);
+                alone.answer = Some(answer);
+            }
             c.segment_open = false;
-            c.began_alone = false;
             c.verdict = Some(verdict);
             c.last_result = now;
             c.passing = None;
-            c.tools.clear();
+            c.tools.result();
             c.interrupt = None;
         });
         if aborted {
@@ -235,9 +322,10 @@ impl Machine {
         }
     }
 
-    fn on_response(&mut self, line: &ControlResponse) {
+    fn on_response(&mut self, line: &ControlResponse, now: u64) {
         let Some(child) = &mut self.child else { return };
         let Some(asked) = child.asked.remove(&line.request_id) else { return };
+        child.read_all |= asked.write > child.last_user_write;
         match asked.subtype.as_str() {
             "interrupt" => {
                 let status = if line.ok {
@@ -248,22 +336,34 @@ impl Machine {
                 if let Some(interrupt) = child.interrupt.as_mut().filter(|i| i.request_id == line.request_id)
                 {
                     interrupt.confirmed = line.ok;
+                    interrupt.since = now;
                     if !line.ok {
                         child.interrupt = None;
                     }
                 }
                 child.remember_answer(&line.request_id, status);
+                self.interrupt_over_at_rest();
             }
             "initialize" => self.relisted(line),
             _ => {}
         }
     }
 
-    fn on_reset(&mut self, id: Option<&str>) {
-        if let Some(id) = id.and_then(|id| id.parse().ok()) {
+    /// `/clear`. The id in this line is not that of the new conversation (2.1.200 and 2.1.332, seen behind the lab):
+    /// the next `init` says it.
+    fn on_reset(&mut self) {
+        self.with_child(|c| {
+            c.reset = true;
+            c.meter.clear();
+        });
+    }
+
+    /// After `/clear`, the first turn's lines say which conversation it is now.
+    fn renamed(&mut self, session_id: Option<&str>) {
+        let reset = self.child.as_mut().is_some_and(|c| std::mem::take(&mut c.reset));
+        if let Some(id) = session_id.filter(|_| reset).and_then(|id| id.parse().ok()) {
             self.conversation = id;
         }
-        self.with_child(|c| c.meter.reset());
     }
 
     fn on_rate_limit(&mut self, line: &RateLimit) {

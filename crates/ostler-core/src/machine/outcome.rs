@@ -69,9 +69,13 @@ mod tests {
     #[test]
     fn what_the_api_refused_is_an_api_error_on_every_version() {
         for reason in [r#""terminal_reason":"api_error","#, r#""terminal_reason":"completed","#, ""] {
-            let line = format!(r#"{{"type":"result",{reason}"subtype":"success","is_error":true,"result":"400"}}"#);
+            let line =
+                format!(r#"{{"type":"result",{reason}"subtype":"success","is_error":true,"result":"400"}}"#);
             let verdict = of(&line);
-            assert_eq!((verdict.failure.as_deref(), verdict.message.as_deref()), (Some("api_error"), Some("400")));
+            assert_eq!(
+                (verdict.failure.as_deref(), verdict.message.as_deref()),
+                (Some("api_error"), Some("400"))
+            );
         }
     }
 }

@@ -19,8 +19,10 @@ impl Machine {
         let (kind, tool, tool_use_id) = match &line.request {
             Request::CanUseTool(ask) => {
                 let kind = match ask.tool_name.as_str() {
-                    "AskUserQuestion" => PermissionKind::Question,
                     "ExitPlanMode" => PermissionKind::Plan,
+                    "AskUserQuestion" => PermissionKind::Question,
+                    // It says that no policy may answer it.
+                    _ if ask.requires_user_interaction => PermissionKind::Question,
                     _ => PermissionKind::Tool,
                 };
                 (kind, Some(ask.tool_name.clone()), Some(ask.tool_use_id.clone()).filter(|id| !id.is_empty()))
@@ -85,10 +87,11 @@ impl Machine {
         }
     }
 
-    /// The answer to `initialize`: whatever it doesn't list isn't waiting any more.
+    /// The answer to `initialize`: whatever it doesn't list isn't waiting any more. A list with nothing in it may be no
+    /// list at all; a question too many does no harm, for an answer that nobody waits for is ignored (protocol page).
     pub(super) fn relisted(&mut self, line: &ControlResponse) {
         let generation = self.generation();
-        let listed = |id: &str| line.pending.iter().any(|p| p.request_id == id);
+        let listed = |id: &str| line.pending.is_empty() || line.pending.iter().any(|p| p.request_id == id);
         for row in self.rows.permissions.iter_mut().filter(|p| p.generation == generation) {
             let hook = row.kind == PermissionKind::Hook;
             if row.state == PermissionState::Open && !hook && !listed(&row.request_id) {

@@ -8,12 +8,13 @@ impl Machine {
     /// The first delivery that the current child was not given.
     pub(super) fn next_pending<'w>(&self, world: &World<'w>) -> Option<&'w Pending> {
         let no = self.child.as_ref().filter(|c| c.phase != Phase::Cold).map(|c| c.no);
-        world.pending.iter().find(|p| no.is_none_or(|no| !self.was_offered(p.id, no)))
+        let fresh = |p: &&Pending| no.is_none_or(|no| !self.was_offered(p.id, no)) && !self.is_final(p.id);
+        world.pending.iter().find(fresh)
     }
 
     /// **Steer** into the running turn, or **feed** a child that is at rest; None when it has to wait.
     pub(super) fn route(&self, world: &World<'_>) -> Option<Action> {
-        let child = self.child.as_ref().filter(|c| c.phase == Phase::Resident)?;
+        let child = self.child.as_ref().filter(|c| c.phase == Phase::Resident && c.ending.is_none())?;
         let next = self.next_pending(world)?;
         let fresh = child.first_write.is_none();
         let fits = next.line_len <= world.pipe_capacity;
@@ -22,7 +23,7 @@ impl Machine {
             // A longer line may only be the first of a fresh generation: one that is cut off spoils the pipe.
             return (!steers).then_some(Action::End { why: EndReason::Settled });
         }
-        if steers && (next.mode == Mode::Queue || child.interrupt.is_some()) {
+        if steers && (next.mode == Mode::Queue || child.breaks_off(self.all_final())) {
             return None;
         }
         Some(Action::WriteUser { delivery: next.id })
@@ -30,8 +31,8 @@ impl Machine {
 
     /// **Wake**: a generation for the next delivery.
     pub(super) fn wake(&self, world: &World<'_>) -> Option<Action> {
-        let next = self.next_pending(world).filter(|_| !world.hold)?;
-        let may = world.pending.iter().any(|p| self.may_wake(p));
+        let next = self.next_pending(world).filter(|_| !world.hold && !world.stop)?;
+        let may = world.pending.iter().any(|p| self.may_wake(p) && !self.is_final(p.id));
         may.then_some(Action::Spawn { delivery: next.id })
     }
 

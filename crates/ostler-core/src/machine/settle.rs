@@ -2,15 +2,16 @@
 //!
 //! A `result` ends a segment, not the turn: a message delivered late becomes a segment of its own, a finished
 //! background task wakes one by itself, receipts come after the result. A turn settles when its child is dead, or
-//! when a result was seen and nothing is owed any more.
+//! when nothing is owed any more.
 
 use super::child::{Child, ChildState};
+use super::death::is_unclean;
 use super::outcome::Verdict;
 use super::tasks::TaskKind;
 use super::{Machine, Phase};
-use crate::ctl::Deadline;
+use crate::ctl::{Deadline, Exit};
 use crate::ids::Millis;
-use crate::rows::Outcome;
+use crate::rows::{DeliveryState, Outcome, PermissionState};
 
 /// What the settle rule says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(super) enum Settling {
     Wait,
     /// A deadline passed: it must be recorded before the rule is asked again.
     Expire(Deadline),
+    /// The child must show that it has read everything it was given.
+    Ask,
     /// The turn is over.
     Over,
 }
@@ -32,11 +35,15 @@ impl Machine {
         if child.phase == Phase::Cold {
             return Settling::Over;
         }
-        if child.verdict.is_none() || child.segment_open || child.unfinished.is_some() {
+        if child.segment_open || child.unfinished.is_some() {
             return Settling::Wait;
         }
-        let rules =
-            [self.tasks_over(child, now), self.wakes_over(child, now), self.receipts_over(child, now)];
+        let rules = [
+            self.tasks_over(child, now),
+            self.wakes_over(child, now),
+            self.receipts_over(child, now),
+            self.questions_over(child),
+        ];
         let first = rules.into_iter().find(|r| *r != Settling::Over);
         first.unwrap_or_else(|| self.idle(child, now))
     }
@@ -48,7 +55,8 @@ impl Machine {
         ];
         for (kind, limit, deadline) in limits {
             // The deadline runs from the later of the task's start and the result: a task may take as long as its turn.
-            if child.tasks.oldest(kind).is_some_and(|since| now >= since.max(child.last_result) + limit) {
+            let from = child.tasks.oldest(kind).map(|since| since.max(child.last_result));
+            if from.is_some_and(|from| now >= from.saturating_add(limit)) {
                 return Settling::Expire(deadline);
             }
         }
@@ -57,59 +65,112 @@ impl Machine {
 
     fn wakes_over(&self, child: &Child, now: u64) -> Settling {
         let Some(since) = child.tasks.waiting_since() else { return Settling::Over };
-        let until = (since + self.limits.notification).max(child.last_result + AFTER_RESULT);
+        let until = since.saturating_add(self.limits.notification).max(child.last_result + AFTER_RESULT);
         if now >= until { Settling::Expire(Deadline::Notification) } else { Settling::Wait }
     }
 
+    /// A child that is at rest and quiet while a receipt is missing is asked whether it has read everything (control
+    /// requests are answered in the order of stdin, protocol page). Then it has its say, or it is deaf.
     fn receipts_over(&self, child: &Child, now: u64) -> Settling {
         if self.all_final() || child.quiet_expired {
             return Settling::Over;
         }
-        let at_rest = !child.observed.state || child.state == ChildState::Idle;
-        let patience = if child.observed.lifecycle { self.limits.start } else { self.limits.quiet };
-        if at_rest && now >= child.last_line + patience {
+        if !child.at_rest() || !child.observed.line {
+            return Settling::Wait;
+        }
+        let slow = child.observed.lifecycle && !child.read_all;
+        let quiet = child.last_line.saturating_add(if slow { self.limits.start } else { self.limits.quiet });
+        if now < quiet {
+            Settling::Wait
+        } else if child.read_all {
             Settling::Expire(Deadline::Quiet)
         } else {
-            Settling::Wait
+            Settling::Ask
         }
     }
 
+    /// A child that says `idle` asks nothing; another one may.
+    fn questions_over(&self, child: &Child) -> Settling {
+        let open = |p: &crate::rows::Permission| p.generation == child.no && p.state == PermissionState::Open;
+        let asking = !child.observed.state && self.rows.permissions.iter().any(open);
+        if asking { Settling::Wait } else { Settling::Over }
+    }
+
     fn idle(&self, child: &Child, now: u64) -> Settling {
-        let idle = match child.observed.state {
-            true => child.state == ChildState::Idle,
-            false => child.quiet_expired || now >= child.last_line + self.limits.quiet,
-        };
-        if idle { Settling::Over } else { Settling::Wait }
+        let quiet_for = |ms: u64| now >= child.last_line.saturating_add(ms);
+        if child.quiet_expired {
+            return Settling::Over;
+        }
+        match (child.observed.state, child.state) {
+            (true, ChildState::Idle) => Settling::Over,
+            // It never said so, and everything else is over for a long time.
+            (true, _) if quiet_for(self.limits.slow) => Settling::Expire(Deadline::Quiet),
+            (false, _) if quiet_for(self.limits.quiet) => Settling::Over,
+            _ => Settling::Wait,
+        }
     }
 
     /// The row that says so is applied.
     pub(super) fn settled(&mut self, gave_up_tasks: u32, at: Millis) {
         let Some(child) = &self.child else { return };
         let dead = child.phase == Phase::Cold;
-        let cut = dead && (child.segment_open || child.verdict.is_none());
-        let stopped = child.being_stopped();
-        let verdict = match (cut, stopped, child.verdict.clone()) {
-            (false, _, Some(verdict)) => verdict,
-            (_, true, _) => Verdict { outcome: Outcome::Interrupted, failure: None, message: None },
-            _ => Verdict { outcome: Outcome::Unfinished, failure: None, message: None },
-        };
+        let had_error = child.had_error;
+        let verdict = self.verdict(child, dead);
         let exit = self.rows.generations.last().and_then(|g| g.exit);
+        if !dead {
+            self.withdraw_all("turn end");
+        }
+        let killed = self.child.as_mut().map_or(0, |c| c.tasks.settled());
         self.with_open_turn(|t| {
             t.settled_at = Some(at);
             t.outcome = Some(verdict.outcome);
-            // For an unfinished turn, death has already said what is known.
-            if verdict.outcome != Outcome::Unfinished {
+            // For a turn that was cut off, death has already said what is known.
+            if verdict.outcome != Outcome::Unfinished || verdict.failure.is_some() {
                 t.failure = verdict.failure;
                 t.message = verdict.message;
             }
-            t.killed_tasks = t.killed_tasks.saturating_add(gave_up_tasks);
-            t.unclean =
-                dead && verdict.outcome == Outcome::Completed && exit != Some(crate::ctl::Exit::Code(0));
+            t.killed_tasks = t.killed_tasks.saturating_add(gave_up_tasks).saturating_add(killed);
+            t.unclean = dead
+                && verdict.outcome == Outcome::Completed
+                && is_unclean(exit.unwrap_or(Exit::Unknown), had_error);
         });
         self.with_child(|c| {
             c.verdict = None;
             c.segment_open = false;
+            c.quiet_expired = false;
             c.settled = true;
         });
+    }
+
+    /// How the open turn ended: by its last result, unless it was cut off behind it.
+    fn verdict(&self, child: &Child, dead: bool) -> Verdict {
+        let plain = |outcome| Verdict { outcome, failure: None, message: None };
+        match &child.verdict {
+            Some(verdict) if !(dead && child.segment_open) => verdict.clone(),
+            _ if child.being_stopped() => plain(Outcome::Interrupted),
+            _ if dead && (child.segment_open || !self.all_final()) => plain(Outcome::Unfinished),
+            _ => self.without_result(dead),
+        }
+    }
+
+    /// A turn without any result: what its deliveries came to. Never completed, for nothing says that it was.
+    fn without_result(&self, dead: bool) -> Verdict {
+        let turn = self.open_turn().unwrap_or_default();
+        let generation = self.generation();
+        let mine = || self.rows.deliveries.iter().filter(|d| d.turn == turn && d.generation == generation);
+        let any = |state: DeliveryState| mine().any(|d| d.state == state);
+        let failure = |kind: &str| (!dead).then(|| kind.to_owned());
+        if any(DeliveryState::Cut) {
+            Verdict { outcome: Outcome::Unfinished, failure: Some("cut".to_owned()), message: None }
+        } else if any(DeliveryState::Failed) {
+            let outcome = if dead { Outcome::Unfinished } else { Outcome::Failed };
+            Verdict { outcome, failure: failure("refused"), message: None }
+        } else if mine().next().is_some()
+            && mine().all(|d| matches!(d.state, DeliveryState::Cancelled | DeliveryState::Discarded))
+        {
+            Verdict { outcome: Outcome::Interrupted, failure: None, message: None }
+        } else {
+            Verdict { outcome: Outcome::Unfinished, failure: failure("no readable result"), message: None }
+        }
     }
 }
