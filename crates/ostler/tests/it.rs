@@ -3,9 +3,18 @@
 
 mod it {
     mod doctor;
+    mod engine;
     mod fake_machine;
     mod launcher_command;
     mod launcher_install;
     mod launcher_search;
+    mod real_clear;
+    mod real_deaths;
+    mod real_faults;
     mod real_launcher;
+    mod real_questions;
+    mod real_stage;
+    mod real_stops;
+    mod real_tasks;
+    mod real_turns;
 }

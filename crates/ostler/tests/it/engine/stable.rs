@@ -60,16 +60,19 @@ impl Stable {
 
     /// The same, with more variables for keepers and controllers.
     pub(crate) fn with(more: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::build(tempfile::tempdir().unwrap(), more)
+    }
+
+    /// The same in a folder that the caller has prepared.
+    pub(crate) fn in_folder(folder: TempDir) -> Self {
+        Self::build(folder, &[])
+    }
+
+    fn build(folder: TempDir, more: &[(&str, &str)]) -> Self {
         for name in ["user", "tmp", "work", "gates"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
-        let home = folder.path().join("home");
-        Self::at(folder, &home, more)
-    }
-
-    /// The same, with the home somewhere else.
-    pub(crate) fn at(folder: TempDir, home: &Path, more: &[(&str, &str)]) -> Self {
+        let home = &folder.path().join("home");
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         let mut env = vec![
             ("PATH".to_owned(), std::env::var("PATH").unwrap()),
@@ -251,9 +254,19 @@ pub(crate) fn is_dead(pid: u32) -> bool {
 
 #[track_caller]
 pub(crate) fn kill(pid: u32) {
-    let Some(handle) = PidFd::open(pid).unwrap() else { return };
-    handle.kill().unwrap();
-    assert!(handle.wait(Instant::now() + PATIENCE).unwrap(), "{pid} survives SIGKILL");
+    kill_at_once(&[pid]);
+}
+
+/// Kills them all before the first can notice that another one is gone.
+#[track_caller]
+pub(crate) fn kill_at_once(pids: &[u32]) {
+    let handles: Vec<PidFd> = pids.iter().filter_map(|pid| PidFd::open(*pid).unwrap()).collect();
+    for handle in &handles {
+        handle.kill().unwrap();
+    }
+    for handle in handles {
+        assert!(handle.wait(Instant::now() + PATIENCE).unwrap(), "{pids:?} survive SIGKILL");
+    }
 }
 
 /// The pid in `spawn.json`.
@@ -310,6 +323,12 @@ impl Session<'_> {
     #[track_caller]
     pub(crate) fn answer(&self) -> String {
         self.stable.ostler.summary(self.id).unwrap().answer.expect("an answer")
+    }
+
+    /// Its launch spec, as it is stored.
+    pub(crate) fn spec(&self) -> LaunchSpec {
+        let file = ostler_store::SessionFile::read(&self.dir).unwrap();
+        LaunchSpec::from_json(file.spec.get()).unwrap()
     }
 
     pub(crate) fn script(&self, text: &str) {
