@@ -15,6 +15,7 @@
 //! | `controller/pipe.rs` | bracketed writes to the child |
 //! | `controller/death.rs` | the child is dead: what is left of its tree, what it said last |
 //! | `controller/commit.rs` | durable first, then the store |
+//! | `controller/disk.rs` | full disks |
 //! | `controller/adopt.rs` | another controller's child |
 //! | `controller/control.rs` | the control socket |
 //! | `controller/link.rs` | the keeper, as seen from here |
@@ -24,6 +25,7 @@ mod adopt;
 mod commit;
 mod control;
 mod death;
+mod disk;
 mod error;
 mod journal;
 mod lab;
@@ -36,6 +38,8 @@ mod world;
 
 use crate::keeper::{CONTROLLER_BUSY, CONTROLLER_DONE};
 use control::Control;
+use disk::Full;
+pub(crate) use disk::disk_full;
 use error::ControllerError;
 pub(crate) use error::chain;
 use journal::OutTail;
@@ -53,6 +57,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use world::Wants;
+pub(crate) use world::pending;
 
 /// How often a child's output is looked at while it lives.
 const LIVE_TICK: Duration = Duration::from_millis(20);
@@ -100,7 +105,7 @@ fn run(home: &Path, session: SessionId) -> Result<i32, ControllerError> {
         child: None,
         wants: Wants::default(),
         lab: None,
-        disk_full: false,
+        full: Full::default(),
         committed: None,
         dirty: true,
     };
@@ -137,8 +142,7 @@ struct Controller {
     wants: Wants,
     /// Held while a child of this session may need the lab.
     lab: Option<lockfile::Lock>,
-    /// The reserve could not be topped up.
-    disk_full: bool,
+    full: Full,
     /// When the store was last written.
     committed: Option<Instant>,
     /// The store doesn't have everything the machine has.
@@ -167,6 +171,7 @@ impl Controller {
             self.refresh()?;
             self.go_on_writing()?;
             self.act()?;
+            self.park_for_the_disk()?;
             self.answer_waiters()?;
             self.commit_if_due()?;
             if self.may_leave()? {
@@ -200,8 +205,10 @@ impl Controller {
     }
 
     fn may_leave(&self) -> Result<bool, ControllerError> {
-        let owed = self.machine.owes(&self.wants.pending) && !self.disk_full;
-        Ok(!owed && self.machine.phase() == Phase::Cold && !self.control.has_waiters())
+        let owed = self.machine.owes(&self.wants.pending);
+        // A store that can't be written keeps it: the journal alone would look like a session without a controller.
+        let unsaid = self.full.store && self.dirty;
+        Ok(!owed && !unsaid && self.machine.phase() == Phase::Cold && !self.control.has_waiters())
     }
 
     /// Waits for the first thing to happen.

@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// And how long in all before the caller is told.
 const GIVE_UP: Duration = Duration::from_secs(15);
+/// What locks, notes and logs need on the disk, in bytes.
+const SMALL_FILES: u64 = 64 << 10;
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -66,6 +68,9 @@ impl Ostler {
             }
             let due = started.is_none_or(|at| at.elapsed() >= Duration::from_secs(1));
             if !attended && due {
+                if let Some(why) = self.no_room(session) {
+                    return Err(ClientError::Controller { session, why });
+                }
                 self.starter
                     .start_keeper(self.home(), session)
                     .map_err(|e| ClientError::Controller { session, why: chain(&e) })?;
@@ -88,6 +93,13 @@ impl Ostler {
             }
         }
         Ok(false)
+    }
+
+    /// Why neither keeper nor controller could even note who they are.
+    pub(super) fn no_room(&self, session: SessionId) -> Option<String> {
+        let path = self.home().session(session).path;
+        let full = ostler_os::durable::free_space(&path).is_ok_and(|free| free < SMALL_FILES);
+        full.then(|| crate::controller::disk_full(&path))
     }
 
     pub(super) fn child_lives(&self, session: SessionId) -> bool {
@@ -119,8 +131,7 @@ impl Ostler {
         if self.child_lives(session) {
             return Ok(true);
         }
-        let machine = super::rebuild::fold_machine(self.home(), session)?;
-        Ok(machine.parked().is_none() || machine.open_turn().is_some())
+        Ok(self.parked(session)?.is_none())
     }
 }
 

@@ -1,10 +1,13 @@
 //! Waiting for a session, and what to print when it is over.
 
+use super::talk::{PROMPT_ANSWER, ask};
 use super::{ClientError, Ostler, Summary, Waited};
+use crate::protocol::{Answer, Ask};
 use claude_wire::{Frame, Message};
 use ostler_core::ids::SessionId;
 use ostler_core::record::State;
 use ostler_core::rows::{Projection, Tokens, Turn};
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 /// Between two looks at the store.
@@ -28,14 +31,8 @@ impl Ostler {
             }
             if looked.is_none_or(|at| at.elapsed() >= ATTEND) {
                 looked = Some(Instant::now());
-                if !self.is_attended(session)?
-                    && let Some(reason) = self.parked(session)?
-                {
+                if let Some(reason) = self.look_after(session, deadline)? {
                     return Ok(Waited::Parked(reason));
-                }
-                // A controller that is there and doesn't answer is as good as none.
-                if !self.answers(session, deadline) {
-                    self.ensure(session)?;
                 }
             }
             std::thread::sleep(LOOK);
@@ -57,9 +54,39 @@ impl Ostler {
         Ok(Some(Waited::Settled(last_settled(&rows))))
     }
 
-    fn parked(&self, session: SessionId) -> Result<Option<String>, ClientError> {
+    /// Makes sure that somebody works on it; the reason why nothing can go on, if there is one.
+    fn look_after(
+        &self,
+        session: SessionId,
+        deadline: Option<Instant>,
+    ) -> Result<Option<String>, ClientError> {
+        let left = deadline.map_or(PROMPT_ANSWER, |at| at.saturating_duration_since(Instant::now()));
+        let socket = self.home().session(session).control_sock();
+        match ask(&socket, &Ask::Status, left.min(PROMPT_ANSWER)) {
+            Ok(Answer::Status { status }) => return Ok(status.parked.filter(|_| status.turn.is_none())),
+            // Not proven silent: there was no time to wait for its answer.
+            Err(error) if error.kind() == ErrorKind::TimedOut && left < PROMPT_ANSWER => return Ok(None),
+            _ => {}
+        }
+        if !self.is_attended(session)?
+            && let Some(reason) = self.parked(session)?
+        {
+            return Ok(Some(reason));
+        }
+        if let Some(reason) = self.no_room(session) {
+            return Ok(Some(reason));
+        }
+        // A controller that is there and doesn't answer is as good as none.
+        self.ensure(session)?;
+        Ok(None)
+    }
+
+    /// Why nothing goes on until a person acts, as journal and store say.
+    pub(super) fn parked(&self, session: SessionId) -> Result<Option<String>, ClientError> {
         let machine = super::rebuild::fold_machine(self.home(), session)?;
-        Ok(machine.parked().filter(|_| machine.open_turn().is_none()).map(str::to_owned))
+        let Some(reason) = machine.parked() else { return Ok(None) };
+        let pending = crate::controller::pending(self.db(), session)?;
+        Ok((!machine.owes(&pending)).then(|| reason.to_owned()))
     }
 
     /// What to print when a turn is over.

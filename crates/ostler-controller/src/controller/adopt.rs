@@ -38,7 +38,11 @@ impl Controller {
         self.say(Event::Adopted { pid: std::process::id(), version })?;
         self.pipe = Pipe::open(&files.in_()).map_err(|e| log(&super::error::chain(&e))).ok();
         if let Some(identity) = identity {
-            self.child = PidFd::open_identity(&identity)?.map(|fd| (identity, fd));
+            match PidFd::open_identity(&identity)? {
+                Some(handle) => self.child = Some((identity, handle)),
+                // It is dead, and something that it left behind holds its lock.
+                None => return self.buried(&files),
+            }
         }
         if self.spec.lab.is_some() {
             self.hold_lab()?;

@@ -66,9 +66,15 @@ impl Controller {
     pub(super) fn commit(&mut self) -> Result<(), ControllerError> {
         let rows = self.machine.project();
         match self.store(&rows) {
-            Ok(()) => self.dirty = false,
+            Ok(()) => {
+                self.dirty = false;
+                self.full.store = false;
+            }
             Err(error @ (DbError::DiskFull { .. } | DbError::Busy { .. })) => {
-                log(&format!("the store could not be written: {error}"));
+                if !self.full.store {
+                    log(&format!("the store could not be written: {error}"));
+                }
+                self.full.store = matches!(error, DbError::DiskFull { .. });
             }
             Err(error) => return Err(error.into()),
         }

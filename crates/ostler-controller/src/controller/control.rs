@@ -5,6 +5,7 @@ use super::{Controller, log};
 use crate::client::Status;
 use crate::protocol::{Answer, Ask};
 use ostler_core::ctl::{Deadline, Event};
+use ostler_core::ids::GenerationNo;
 use ostler_core::machine::{Activity, InterruptStatus, Phase, Wish};
 use ostler_os::ipc::{Listener, Stream};
 use ostler_os::lockfile::Lock;
@@ -49,6 +50,8 @@ struct Waiter {
 #[derive(Debug)]
 enum Waiting {
     Interrupt(String),
+    /// The interrupt could not even be written; this child is killed for it.
+    Forced(GenerationNo),
     Stop,
 }
 
@@ -165,7 +168,14 @@ impl Controller {
                     self.wants.must_refresh();
                     Some(here())
                 }
-                Ask::Status => Some(Answer::Status { status: self.status() }),
+                Ask::Status => {
+                    // What it says of the store and the disk must not be older than the question.
+                    self.wants.must_refresh();
+                    if let Err(error) = self.refresh().and_then(|()| self.look_again()) {
+                        log(&format!("the store can't be used: {}", super::chain(&error)));
+                    }
+                    Some(Answer::Status { status: self.status() })
+                }
                 Ask::Interrupt { cancel_queued } => self.interrupt_asked(face, cancel_queued),
                 Ask::Stop => self.stop_asked(face),
             };
@@ -222,14 +232,14 @@ impl Controller {
             }
         }
         let resolved = |w: &Wish| self.outcome(&Waiting::Interrupt(w.request_id.clone())).is_some();
-        if self.wants.interrupt.as_ref().is_some_and(resolved) && !self.disk_full {
+        if self.wants.interrupt.as_ref().is_some_and(resolved) {
             self.wants.interrupt = None;
         }
         Ok(())
     }
 
     /// No child and no turn.
-    fn is_at_rest(&self) -> bool {
+    pub(super) fn is_at_rest(&self) -> bool {
         self.machine.phase() == Phase::Cold && self.machine.open_turn().is_none()
     }
 
@@ -256,6 +266,10 @@ impl Controller {
                 Some(Answer::Ended { killed, proven })
             }
             Waiting::Stop => None,
+            Waiting::Forced(no) => {
+                let dead = self.machine.phase() == Phase::Cold || self.machine.generation() > *no;
+                dead.then(forced)
+            }
             Waiting::Interrupt(id) => match self.machine.interrupt_status(id) {
                 InterruptStatus::Confirmed(still_queued) => Some(Answer::Confirmed { still_queued }),
                 InterruptStatus::Refused(why) => {
@@ -279,6 +293,14 @@ impl Controller {
         let live = matches!(self.machine.phase(), Phase::Resident | Phase::Starting);
         if unsent && late && live && self.machine.open_turn().is_some() && !self.machine.killing() {
             self.say(Event::Expired { deadline: Deadline::Interrupt })?;
+            // It was meant for this child: what comes after it isn't interrupted too.
+            self.wants.interrupt = None;
+            let no = self.machine.generation();
+            for waiter in &mut self.control.waiters {
+                if matches!(waiter.what, Waiting::Interrupt(_)) {
+                    waiter.what = Waiting::Forced(no);
+                }
+            }
         }
         Ok(())
     }
@@ -290,6 +312,7 @@ impl Controller {
             Phase::Resident => "resident",
             Phase::Ending => "ending",
         };
+        let owed = self.machine.owes(&self.wants.pending);
         Status {
             process: phase.to_owned(),
             generation: self.machine.generation(),
@@ -297,7 +320,7 @@ impl Controller {
             activity: self.machine.activity().map(|a| words(&a)),
             waiting: u32::try_from(self.wants.pending.len()).unwrap_or(u32::MAX),
             pid: self.child.as_ref().map(|(identity, _)| identity.pid),
-            parked: self.machine.parked().map(str::to_owned),
+            parked: self.machine.parked().filter(|_| !owed).map(str::to_owned).or_else(|| self.full_disk()),
         }
     }
 }

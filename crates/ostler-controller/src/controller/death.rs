@@ -28,13 +28,18 @@ impl Controller {
         self.keeper.kill(self.machine.generation(), child).map(drop)
     }
 
-    /// The kernel decides: a free `alive` lock is a dead child.
+    /// The kernel decides: a free `alive` lock is a dead child, and so is a process that ended, whatever it left behind
+    /// that has inherited the lock.
     pub(super) fn notice_death(&mut self) -> Result<(), ControllerError> {
         if self.machine.phase() == Phase::Cold {
             return Ok(());
         }
         let files = self.dir.generation(self.machine.generation());
-        if alive::is_busy(&files.alive())? {
+        let ended = match &self.child {
+            Some((_, pidfd)) => pidfd.is_dead()?,
+            None => false,
+        };
+        if !ended && alive::is_busy(&files.alive())? {
             if self.machine.killing() {
                 // A controller before us announced it and was killed itself.
                 self.kill_tree()?;
@@ -44,7 +49,7 @@ impl Controller {
         self.buried(&files)
     }
 
-    fn buried(&mut self, files: &GenDir) -> Result<(), ControllerError> {
+    pub(super) fn buried(&mut self, files: &GenDir) -> Result<(), ControllerError> {
         self.child = None;
         self.pipe = None;
         self.pump()?;

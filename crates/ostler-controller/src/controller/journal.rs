@@ -1,12 +1,13 @@
 //! Folding at the start; reading `out`; appending rows.
 
+use super::disk::{CTL_RESERVE, OUT_RESERVE};
 use super::error::ControllerError;
 use super::{Controller, log};
 use claude_wire::{Frame, Split, Splitter, Tail};
 use ostler_core::ctl::{Event, Row};
 use ostler_core::ids::{GenerationNo, Millis};
 use ostler_core::machine::Machine;
-use ostler_os::reserve;
+use ostler_os::reserve::{self, Backing, ReserveError};
 use ostler_store::{CtlError, CtlFile, Cursor, Entry, Journal, JournalError, SessionDir};
 use std::fs::File;
 use std::io::Read;
@@ -14,9 +15,6 @@ use std::path::Path;
 
 /// The longest line that is held in memory, in bytes. A longer one is kept in the journal, and counts as garbled.
 pub(crate) const MAX_LINE: usize = 64 << 20;
-/// What is kept allocated ahead in `out` and `ctl`, so that a full disk never eats a result in silence.
-const OUT_RESERVE: u64 = 4 << 20;
-const CTL_RESERVE: u64 = 256 << 10;
 
 /// Wall-clock time.
 pub(crate) fn wall() -> Millis {
@@ -74,6 +72,18 @@ impl OutTail {
     pub(super) fn tail(&self) -> Tail {
         self.splitter.tail()
     }
+
+    /// Tops the reserve up when a part of it may be used; None: not needed.
+    pub(super) fn top_up(&mut self) -> Option<Result<Backing, ReserveError>> {
+        if self.since_top_up < OUT_RESERVE / 4 {
+            return None;
+        }
+        let topped_up = reserve::top_up(&self.file, OUT_RESERVE);
+        if topped_up.is_ok() {
+            self.since_top_up = 0;
+        }
+        Some(topped_up)
+    }
 }
 
 impl Controller {
@@ -90,7 +100,13 @@ impl Controller {
     pub(super) fn open_generation(&mut self, no: GenerationNo) -> Result<(), ControllerError> {
         let files = self.dir.generation(no);
         ostler_os::durable::create_dir_private(&files.path)?;
-        self.ctl = Some(CtlFile::open(&files.ctl(), CTL_RESERVE)?);
+        self.ctl = Some(match CtlFile::open(&files.ctl(), CTL_RESERVE) {
+            Err(error @ CtlError::DiskFull { .. }) => {
+                self.notice_full_disk(&error.to_string());
+                CtlFile::open(&files.ctl(), 0)?
+            }
+            opened => opened?,
+        });
         self.out = None;
         if no > 0 && no >= self.machine.generation() {
             let consumed = if no == self.machine.generation() { self.machine.consumed() } else { 0 };
@@ -119,33 +135,8 @@ impl Controller {
             }
         }
         self.dirty |= any;
-        self.top_up()
-    }
-
-    /// Keeps the reserve in `out`; a disk that has none left for it is noticed before it eats a line.
-    fn top_up(&mut self) -> Result<(), ControllerError> {
-        let Some(out) = self.out.as_mut().filter(|o| o.since_top_up >= OUT_RESERVE / 4) else {
-            return Ok(());
-        };
-        if self.machine.phase() == ostler_core::machine::Phase::Cold {
-            return Ok(());
-        }
-        match reserve::top_up(&out.file, OUT_RESERVE) {
-            Ok(_) => {
-                out.since_top_up = 0;
-                self.disk_full = false;
-            }
-            Err(reserve::ReserveError::DiskFull(full)) => self.notice_full_disk(&full.to_string()),
-            Err(error) => log(&format!("no reserve for out: {error}")),
-        }
+        self.top_up();
         Ok(())
-    }
-
-    pub(super) fn notice_full_disk(&mut self, what: &str) {
-        if !self.disk_full {
-            log(&format!("the disk is full: {what}"));
-            self.disk_full = true;
-        }
     }
 
     /// Appends a row and applies it.
@@ -157,11 +148,12 @@ impl Controller {
         if let Some(ctl) = &mut self.ctl {
             match ctl.append(&row) {
                 Ok(()) => {}
-                Err(error @ CtlError::DiskFull { .. }) => {
-                    self.notice_full_disk(&error.to_string());
+                Err(error) => {
+                    if matches!(error, CtlError::DiskFull { .. }) {
+                        self.notice_full_disk(&error.to_string());
+                    }
                     return Err(error.into());
                 }
-                Err(error) => return Err(error.into()),
             }
         }
         self.machine.row(&row, self.now());

@@ -5,7 +5,7 @@ use super::error::ControllerError;
 use ostler_core::ids::SessionId;
 use ostler_core::machine::{Action, Machine, Mode, Pending, Policy, Stored, Wish, World};
 use ostler_core::spec::PermissionPolicy;
-use ostler_store::Db;
+use ostler_store::{Db, DbError};
 use std::time::{Duration, Instant};
 
 /// How often the store is read when nobody pokes.
@@ -46,20 +46,8 @@ impl Wants {
         // What the store calls pending may be final already: the journal knows first.
         let ended = machine.rows();
         let is_final = |id| ended.deliveries.iter().any(|d| d.id == id && d.state.is_final());
-        let mut pending = Vec::new();
-        for row in db.pending_deliveries(session)? {
-            if is_final(row.id) {
-                continue;
-            }
-            let Some(delivery) = db.delivery(row.id)? else { continue };
-            let mode = match row.mode {
-                ostler_store::db::Mode::Queue => Mode::Queue,
-                _ => Mode::Auto,
-            };
-            let line_len = delivery.body_len + ENVELOPE;
-            pending.push(Pending { id: row.id, mode, line_len, accepted_at: delivery.created_at });
-        }
-        self.pending = pending;
+        self.pending = pending(db, session)?;
+        self.pending.retain(|p| !is_final(p.id));
         let stored = db.decisions_to_write(session)?.into_iter().map(|d| Stored {
             generation: d.generation,
             request_id: d.request_id,
@@ -70,6 +58,21 @@ impl Wants {
         self.stored = stored.collect();
         Ok(())
     }
+}
+
+/// What the store says is not final, in the order of its acceptance.
+pub(crate) fn pending(db: &Db, session: SessionId) -> Result<Vec<Pending>, DbError> {
+    let mut pending = Vec::new();
+    for row in db.pending_deliveries(session)? {
+        let Some(delivery) = db.delivery(row.id)? else { continue };
+        let mode = match row.mode {
+            ostler_store::db::Mode::Queue => Mode::Queue,
+            _ => Mode::Auto,
+        };
+        let line_len = delivery.body_len + ENVELOPE;
+        pending.push(Pending { id: row.id, mode, line_len, accepted_at: delivery.created_at });
+    }
+    Ok(pending)
 }
 
 impl Controller {
@@ -88,30 +91,25 @@ impl Controller {
             PermissionPolicy::Deny => Policy::Deny,
             _ => Policy::Ask,
         };
-        self.mind_the_disk();
+        if !self.wants.pending.is_empty() {
+            self.look_for_room();
+        }
+        self.interrupt_for_the_disk();
         let rows = &self.machine.rows().deliveries;
         self.wants.pending.retain(|p| !rows.iter().any(|d| d.id == p.id && d.state.is_final()));
         let world = World {
             now,
-            pending: &self.wants.pending,
+            // Nothing is given to a child whose answer would find no room.
+            pending: if self.full.any() { &[] } else { &self.wants.pending },
             stored: &self.wants.stored,
             policy,
             pipe_ready: ready,
             pipe_capacity: capacity,
             interrupt: self.wants.interrupt.as_ref(),
             stop: self.wants.stop,
-            hold: self.disk_full || self.wants.stop,
+            hold: self.full.any() || self.wants.stop,
             rested: self.wants.rested_since.map_or(0, |t| now.saturating_sub(t)),
         };
         self.machine.decide(&world)
-    }
-
-    /// On a full disk the turn is interrupted, so that its result fits into the reserve.
-    fn mind_the_disk(&mut self) {
-        if self.disk_full && self.machine.open_turn().is_some() && self.wants.interrupt.is_none() {
-            let request_id = format!("ostler-disk-full-{}", self.machine.generation());
-            self.wants.interrupt = Some(Wish { request_id, cancel_queued: true });
-            self.wants.interrupt_since = self.now();
-        }
     }
 }

@@ -1,7 +1,12 @@
 //! Whole sessions: keeper, controller and a fake child, driven through the library interface.
 
+mod alone_disk;
+mod bytes;
 mod crashes;
 mod deaths;
+mod permissions;
 pub(crate) mod stable;
 mod stops;
+mod surroundings;
+mod trees;
 mod turns;

@@ -247,6 +247,14 @@ fn tail(path: &Path, bytes: usize) -> String {
     text.lines().map(short).collect::<Vec<_>>().join("\n")
 }
 
+/// Writes a program; its path as text.
+pub(crate) fn executable(path: &Path, text: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
 /// Dead, reaped or not.
 pub(crate) fn is_dead(pid: u32) -> bool {
     PidFd::open(pid).unwrap().is_none_or(|handle| handle.is_dead().unwrap())

@@ -105,11 +105,16 @@ fn a_child_that_does_not_read_is_killed_when_it_is_interrupted() {
     session.reaches("up");
     session.send("more");
     session.send("and more");
+    session.script("otherwise\n say again\n");
     let done = stable.ostler.interrupt(session.id, false).unwrap();
     assert!(matches!(done, Interrupted::Forced(_)), "{done:?}");
     session.row(1, "the kill", |ev| matches!(ev, Event::Kill { why: KillReason::Deaf }).then_some(()));
-    session.script("otherwise\n say again\n");
     session.wait();
+    assert!(
+        session.rows(2).iter().all(|row| !matches!(row.ev, Event::Kill { .. })),
+        "only that child is killed"
+    );
+    session.completes("once more");
     stable.finish();
 }
 
