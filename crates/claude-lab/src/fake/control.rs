@@ -102,7 +102,7 @@ impl Engine {
             "commands": [], "agents": [], "output_style": "default", "available_output_styles": ["default"],
             "models": [], "account": {"apiKeySource": self.key_source()}, "pid": std::process::id(),
         }});
-        if again || self.habits.lifecycle {
+        if again || self.habits.names_prompts {
             response["pending_permission_requests"] = json!(pending);
         }
         self.out.line(&json!({"type": "control_response", "response": response}));
@@ -148,7 +148,7 @@ impl Engine {
         };
         self.receipt(&prompt, "cancelled");
         let mut body = json!({"cancelled": true});
-        if self.habits.lifecycle {
+        if self.habits.names_init {
             body["message_uuid"] = json!(uuid);
         }
         self.respond(id, Some(body));

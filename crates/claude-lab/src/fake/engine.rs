@@ -321,7 +321,7 @@ fn no_conversation(id: &str, habits: &Habits, out: &mut Output) -> Refusal {
         "is_error": true, "num_turns": 0, "stop_reason": null, "session_id": id, "total_cost_usd": 0, "usage": {},
         "modelUsage": {}, "permission_denials": [], "uuid": Uuid::new_v4(), "errors": [text],
     });
-    if habits.lifecycle {
+    if habits.names_prompts {
         line["result_index"] = json!(0);
     }
     complain(&text);

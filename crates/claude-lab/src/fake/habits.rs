@@ -10,8 +10,10 @@ pub(super) const DEFAULT_VERSION: &str = "2.1.332";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Habits {
     pub(super) version: String,
-    /// Sends `command_lifecycle` lines, names prompts on its lines, and numbers its results.
+    /// Sends `command_lifecycle` lines.
     pub(super) lifecycle: bool,
+    /// Names prompts on its lines, and numbers its results.
+    pub(super) names_prompts: bool,
     /// `interrupt` is answered with `still_queued`.
     pub(super) interrupt_receipt: bool,
     /// `cancel_queued` on an interrupt does something.
@@ -32,6 +34,18 @@ pub(super) struct Habits {
     pub(super) finishes_stream: bool,
     /// `terminal_reason` tells API failures and an exhausted budget.
     pub(super) tells_reasons: bool,
+    /// `init` names the prompts that it opens a turn for; the answer to `cancel_async_message` names its prompt.
+    pub(super) names_init: bool,
+    /// `requesting` names the prompts too.
+    pub(super) names_requests: bool,
+    /// A task's end empties the list before it is notified, not after.
+    pub(super) lists_tasks_first: bool,
+    /// `/clear` lists the tasks.
+    pub(super) clear_lists_tasks: bool,
+    /// A result at the budget's end has a `stop_reason`.
+    pub(super) budget_has_stop: bool,
+    /// How many of a message's last two stream events still come when the budget ends it.
+    pub(super) budget_stream_events: u8,
     /// A live background agent keeps the session from being idle.
     pub(super) agents_keep_running: bool,
     /// A denial without a prompt tool has a line of its own.
@@ -45,6 +59,7 @@ impl Habits {
         Self {
             version: version.to_owned(),
             lifecycle: patch >= 206,
+            names_prompts: patch >= 283,
             interrupt_receipt: patch >= 206,
             cancel_queued: patch >= 240,
             discards_queue: patch >= 206,
@@ -55,6 +70,16 @@ impl Habits {
             resumes_anywhere: patch >= 283,
             finishes_stream: patch >= 299,
             tells_reasons: patch >= 240,
+            names_init: patch >= 332,
+            names_requests: patch >= 299,
+            lists_tasks_first: patch < 299,
+            clear_lists_tasks: patch >= 332,
+            budget_has_stop: !(283..332).contains(&patch),
+            budget_stream_events: match patch {
+                ..=240 => 1,
+                241..299 => 0,
+                _ => 2,
+            },
             agents_keep_running: patch >= 240,
             says_denied: patch >= 240,
         }
@@ -64,6 +89,7 @@ impl Habits {
     pub(super) fn set(&mut self, name: &str, on: bool) -> bool {
         let habit = match name {
             "lifecycle" => &mut self.lifecycle,
+            "names-prompts" => &mut self.names_prompts,
             "interrupt-receipt" => &mut self.interrupt_receipt,
             "cancel-queued" => &mut self.cancel_queued,
             "discards-queue" => &mut self.discards_queue,
@@ -74,6 +100,9 @@ impl Habits {
             "resumes-anywhere" => &mut self.resumes_anywhere,
             "finishes-stream" => &mut self.finishes_stream,
             "tells-reasons" => &mut self.tells_reasons,
+            "names-init" => &mut self.names_init,
+            "names-requests" => &mut self.names_requests,
+            "lists-tasks-first" => &mut self.lists_tasks_first,
             "agents-keep-running" => &mut self.agents_keep_running,
             "says-denied" => &mut self.says_denied,
             _ => return false,

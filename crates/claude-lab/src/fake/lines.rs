@@ -31,7 +31,9 @@ impl Engine {
         if self.habits.lifecycle {
             line["capabilities"] = json!(self.habits.capabilities());
         }
-        self.name_prompts(&mut line, false);
+        if self.habits.names_init {
+            self.name_prompts(&mut line, false);
+        }
         if let Value::Object(fields) = &mut line {
             fields.extend(self.script.init.clone());
         }

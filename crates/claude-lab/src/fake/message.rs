@@ -90,9 +90,7 @@ impl Engine {
         }
         self.close_message()?;
         if self.options.partial {
-            let mut line = json!({"type": "system", "subtype": "status", "status": "requesting"});
-            self.name_prompts(&mut line, false);
-            self.emit(line);
+            self.requesting();
         }
         self.check()?;
         let id = format!("msg_{}", &Uuid::new_v4().simple().to_string()[..20]);
@@ -108,14 +106,22 @@ impl Engine {
         Ok(())
     }
 
+    /// Says that the API is being asked.
+    pub(super) fn requesting(&mut self) {
+        let mut line = json!({"type": "system", "subtype": "status", "status": "requesting"});
+        if self.habits.names_requests {
+            self.name_prompts(&mut line, false);
+        }
+        self.emit(line);
+    }
+
     /// Completes the open message and runs its calls.
     pub(super) fn close_message(&mut self) -> Flow {
         let Some(open) = self.live.as_mut().and_then(|live| live.open.take()) else { return Ok(()) };
         let reason = if open.calls.is_empty() { "end_turn" } else { "tool_use" };
         self.pay();
         let over = if open.calls.is_empty() { Ok(()) } else { self.over_budget() };
-        // Older versions break off before the stream's last event.
-        self.stream_end(reason, over.is_err() && !self.habits.tells_reasons);
+        self.stream_end(reason, if over.is_err() { self.habits.budget_stream_events } else { 2 });
         if let Some(live) = &mut self.live {
             live.stop_reason = Some(reason);
         }
@@ -144,11 +150,13 @@ impl Engine {
         }
     }
 
-    /// The events that end a message; `cut` leaves out the last.
-    pub(super) fn stream_end(&mut self, reason: &str, cut: bool) {
+    /// The two events that end a message, or only the first `count` of them.
+    pub(super) fn stream_end(&mut self, reason: &str, count: u8) {
         let delta = json!({"stop_reason": reason, "stop_sequence": null});
-        self.stream(&json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 7}}));
-        if !cut {
+        if count > 0 {
+            self.stream(&json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 7}}));
+        }
+        if count > 1 {
             self.stream(&json!({"type": "message_stop"}));
         }
     }

@@ -71,6 +71,9 @@ impl Engine {
     pub(super) fn end_tasks(&mut self) -> Flow {
         while let Some(at) = self.tasks.iter().position(|task| self.is_over(task)) {
             let task = self.tasks.remove(at);
+            if self.habits.lists_tasks_first {
+                self.list_tasks();
+            }
             self.emit(json!({
                 "type": "system", "subtype": "task_updated", "task_id": task.id,
                 "patch": {"status": task.what.status},
@@ -81,7 +84,9 @@ impl Engine {
                 "summary": format!("Background task \"{}\" {}", task.what.what, task.what.status),
                 "output_file": "",
             }));
-            self.list_tasks();
+            if !self.habits.lists_tasks_first {
+                self.list_tasks();
+            }
             if let Some(lag) = task.what.lag.clone() {
                 self.lag(&lag)?;
             }

@@ -141,7 +141,7 @@ impl Engine {
     pub(super) fn name_prompts(&self, line: &mut Value, first_too: bool) {
         let prompts = self.live.as_ref().map_or(&[][..], |live| &live.prompts);
         let uuids: Vec<&str> = prompts.iter().filter_map(|prompt| prompt.uuid.as_deref()).collect();
-        if !self.habits.lifecycle || uuids.is_empty() {
+        if !self.habits.names_prompts || uuids.is_empty() {
             return;
         }
         if first_too {
@@ -225,6 +225,9 @@ impl Engine {
                 let text = format!("Reached maximum budget (${max})");
                 let mut verdict = failure("error_max_budget_usd", "budget_exhausted", text, "cancelled");
                 verdict.reason = verdict.reason.filter(|_| self.habits.tells_reasons);
+                if !self.habits.budget_has_stop {
+                    verdict.stop_reason = Value::Null;
+                }
                 verdict
             }
             ResultKind::Execution => {
@@ -237,9 +240,7 @@ impl Engine {
 
     fn api_error(&mut self, status: u16, text: &str, turns: u64) -> Verdict {
         if self.options.partial && self.live.as_ref().is_some_and(|live| live.calls == 0) {
-            let mut line = json!({"type": "system", "subtype": "status", "status": "requesting"});
-            self.name_prompts(&mut line, false);
-            self.emit(line);
+            self.requesting();
         }
         let said = match status {
             429 => format!("API Error: Request rejected (429) · {text}"),
@@ -291,7 +292,7 @@ impl Engine {
         }
         if self.habits.finishes_stream && streamed {
             self.stream(&json!({"type": "content_block_stop", "index": 0}));
-            self.stream_end("end_turn", false);
+            self.stream_end("end_turn", 2);
             self.pay();
         }
         let stop_reason = if in_tools { json!("tool_use") } else { Value::Null };
@@ -396,7 +397,7 @@ impl Engine {
             }
             Err(error) => line["errors"] = json!([error]),
         }
-        if self.habits.lifecycle {
+        if self.habits.names_prompts {
             line["queued_turn_count"] = json!(0);
             line["result_index"] = json!(self.results);
         }
@@ -433,7 +434,9 @@ impl Engine {
         if self.habits.restores_totals {
             self.totals = super::engine::Totals::default();
         }
-        self.list_tasks();
+        if self.habits.clear_lists_tasks {
+            self.list_tasks();
+        }
         self.init();
         if !self.habits.lifecycle {
             let message = json!({

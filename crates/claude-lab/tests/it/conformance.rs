@@ -81,10 +81,34 @@ fn whole(driven: &Driven) -> Vec<String> {
     lines
 }
 
+/// The lines that differ, each with the two lines before it.
 fn diff(real: &[String], fake: &[String]) -> String {
-    let same = real.iter().zip(fake).take_while(|(real, fake)| real == fake).count();
-    let mut out: Vec<String> = real[..same].iter().map(|line| format!("  {line}")).collect();
-    out.extend(real[same..].iter().map(|line| format!("- {line}")));
-    out.extend(fake[same..].iter().map(|line| format!("+ {line}")));
-    out.join("\n")
+    // Length of the longest common rest from each pair of places on.
+    let mut common = vec![vec![0; fake.len() + 1]; real.len() + 1];
+    for i in (0..real.len()).rev() {
+        for j in (0..fake.len()).rev() {
+            common[i][j] = if real[i] == fake[j] {
+                common[i + 1][j + 1] + 1
+            } else {
+                common[i + 1][j].max(common[i][j + 1])
+            };
+        }
+    }
+    let mut out = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    while i < real.len() || j < fake.len() {
+        if i < real.len() && j < fake.len() && real[i] == fake[j] {
+            out.push((' ', &real[i]));
+            (i, j) = (i + 1, j + 1);
+        } else if j == fake.len() || (i < real.len() && common[i + 1][j] >= common[i][j + 1]) {
+            out.push(('-', &real[i]));
+            i += 1;
+        } else {
+            out.push(('+', &fake[j]));
+            j += 1;
+        }
+    }
+    let near = |at: usize| out[at..(at + 3).min(out.len())].iter().any(|(mark, _)| *mark != ' ');
+    let shown = out.iter().enumerate().filter(|(at, _)| near(*at));
+    shown.map(|(_, (mark, line))| format!("{mark} {line}")).collect::<Vec<_>>().join("\n")
 }
