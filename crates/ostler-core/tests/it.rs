@@ -9,6 +9,8 @@ mod argv_properties;
 mod env;
 #[path = "it/history.rs"]
 mod history;
+#[path = "it/machine.rs"]
+mod machine;
 #[path = "it/samples.rs"]
 mod samples;
 #[path = "it/spec.rs"]

@@ -36,11 +36,10 @@ impl Seen {
 
     /// Every kind of end came up.
     pub(super) fn check(&self) {
-        use DeliveryState::{Cancelled, Completed, Cut, Discarded, Failed};
+        use DeliveryState::{Cancelled, Completed, Cut, Failed};
         for state in [Completed, Cancelled, Failed, Cut] {
             assert!(self.deliveries.contains_key(&state), "no delivery ended {state:?}");
         }
-        let _ = Discarded;
         let turns = [self.completed, self.interrupted, self.failed, self.unfinished, self.adoptions];
         assert!(turns.iter().all(|n| *n > 0), "some end never came up: {turns:?}");
     }
@@ -131,10 +130,7 @@ const fn word(step: Step) -> &'static str {
 fn one(session: &mut Session, (kind, arg): Step, seen: &mut Seen) -> u64 {
     match kind {
         0..=34 => {
-            for n in 0..=arg % 4 {
-                session.child_goes_on(arg.rotate_left(7 * n));
-            }
-            return u64::from(arg % 4) + 1;
+            return (0..=arg % 4).filter(|n| session.child_goes_on(arg.rotate_left(7 * n))).count() as u64;
         }
         35..=59 => session.controller(),
         60..=65 => {
@@ -199,11 +195,10 @@ fn time(session: &mut Session, arg: u32) -> u64 {
 fn drain(session: &mut Session, seen: &mut Seen) -> u64 {
     let mut done = 0;
     for round in 0..4_000u32 {
-        let mut moved = false;
-        for n in 0..8 {
-            moved |= session.child_goes_on(round.wrapping_mul(0x9E37_79B1).rotate_left(n * 4));
-            done += 1;
-        }
+        let moved = (0..8)
+            .filter(|n| session.child_goes_on(round.wrapping_mul(0x9E37_79B1).rotate_left(n * 4)))
+            .count() as u64;
+        done += moved;
         session.decide_question(false);
         let disturbed = session.child.as_ref().is_some_and(|c| c.deaf || c.stuck);
         if disturbed && round > 200 {
@@ -213,12 +208,11 @@ fn drain(session: &mut Session, seen: &mut Seen) -> u64 {
         let absent = session.machine.is_none();
         session.controller();
         seen.adoptions += u64::from(absent && session.machine.is_some());
-        done += 1;
         let cold = session.machine.as_ref().is_none_or(|m| m.phase() == Phase::Cold);
         if session.machine.is_none() && cold && session.child.is_none() {
             return done;
         }
-        if !moved {
+        if moved == 0 {
             session.now += match round {
                 0..1_000 => 50,
                 1_000..2_000 => 500,

@@ -71,8 +71,8 @@ pub(super) struct Session {
     pub(super) record: Record,
     /// Micro-steps until the controller is killed.
     pub(super) fuse: Option<u32>,
-    /// An interrupt was written to this generation and nothing has ended since.
-    interrupting: Option<u32>,
+    /// An interrupt was written to this generation, and this many results were known then.
+    interrupting: Option<(u32, usize)>,
     /// Decisions by people: generation, request, allowed.
     decided: BTreeSet<(u32, String, bool)>,
     /// Generations whose child was made deaf or stuck.
@@ -218,10 +218,24 @@ impl Session {
 
     fn child_gone(&mut self, exit: Exit) {
         let Some(mut child) = self.child.take() else { return };
-        let unwanted = self.stopping() || self.interrupting == Some(child.generation);
+        let unwanted = self.stopping() || self.is_interrupting(child.generation);
         child.gone(&mut self.truth, unwanted);
         self.check_answers(&child);
         self.files[child.generation as usize - 1].exit = Some(exit);
+    }
+
+    /// Results in the current generation's `out`, up to an offset.
+    fn results(&self, end: u64) -> usize {
+        let out = self.files.last().map_or(&[][..], |f| &f.out);
+        let seen = &out[..usize::try_from(end).unwrap_or(usize::MAX).min(out.len())];
+        seen.split_inclusive(|b| *b == b'\n')
+            .filter(|line| line.ends_with(b"\n") && line.starts_with(br#"{"type":"result""#))
+            .count()
+    }
+
+    /// It was told to break off what it does, and nothing has ended since.
+    fn is_interrupting(&self, generation: u32) -> bool {
+        self.interrupting.is_some_and(|(no, known)| no == generation && self.results(u64::MAX) <= known)
     }
 
     /// Somebody interrupted or stopped this generation.
@@ -459,7 +473,7 @@ impl Session {
                 });
                 let bytes = request_line(subtype, &request_id);
                 if subtype == "interrupt" {
-                    self.interrupting = Some(machine.generation());
+                    self.interrupting = Some((machine.generation(), self.results(machine.consumed())));
                 }
                 self.write(Line::Request { request_id, subtype: subtype.to_owned(), about: None }, bytes)?;
             }
@@ -593,7 +607,7 @@ impl Session {
             let late = self.now >= since + self.limits.interrupt;
             let running = machine.open_turn().is_some();
             if status == InterruptStatus::NotSent && late && live && running && !machine.killing() {
-                self.interrupting = Some(machine.generation());
+                self.interrupting = Some((machine.generation(), self.results(machine.consumed())));
                 return self.say(Event::Expired { deadline: Deadline::Interrupt });
             }
             let resolved = match status {
