@@ -16,6 +16,7 @@
 //! | `controller/death.rs` | the child is dead: what is left of its tree, what it said last |
 //! | `controller/commit.rs` | durable first, then the store |
 //! | `controller/disk.rs` | full disks |
+//! | `controller/stderr.rs` | the child's stderr: capped, its last words |
 //! | `controller/adopt.rs` | another controller's child |
 //! | `controller/control.rs` | the control socket |
 //! | `controller/link.rs` | the keeper, as seen from here |
@@ -33,6 +34,7 @@ mod link;
 mod perform;
 mod pipe;
 mod start;
+mod stderr;
 mod transcript;
 mod world;
 
@@ -106,6 +108,7 @@ fn run(home: &Path, session: SessionId) -> Result<i32, ControllerError> {
         wants: Wants::default(),
         lab: None,
         full: Full::default(),
+        stderr_seen: None,
         committed: None,
         dirty: true,
     };
@@ -143,6 +146,8 @@ struct Controller {
     /// Held while a child of this session may need the lab.
     lab: Option<lockfile::Lock>,
     full: Full,
+    /// When the length of the child's stderr was looked at.
+    stderr_seen: Option<Instant>,
     /// When the store was last written.
     committed: Option<Instant>,
     /// The store doesn't have everything the machine has.
@@ -170,6 +175,9 @@ impl Controller {
             self.serve_faces();
             self.refresh()?;
             self.go_on_writing()?;
+            if self.machine.phase() != Phase::Cold {
+                self.cap_stderr();
+            }
             self.act()?;
             self.park_for_the_disk()?;
             self.answer_waiters()?;

@@ -7,10 +7,6 @@ use ostler_core::ctl::{Event, Exit, KillReason};
 use ostler_core::machine::Phase;
 use ostler_os::alive;
 use ostler_store::GenDir;
-use std::io::{Read, Seek, SeekFrom};
-
-/// How much of its last words is kept, in bytes.
-const LAST_WORDS: u64 = 4 << 10;
 
 impl Controller {
     /// Announces a kill and carries it out; the death itself is noticed like any other.
@@ -63,7 +59,7 @@ impl Controller {
             self.machine.torn();
         }
         let exit = exit_of(files).unwrap_or(killed.exit);
-        let said = last_words(files);
+        let said = super::stderr::last_words(files);
         // The row's offset counts complete lines only: an unterminated rest is no line.
         self.say(Event::Dead { exit, proven: killed.proven, killed: killed.killed, said })?;
         crash::point("dead-written");
@@ -80,17 +76,4 @@ fn exit_of(files: &GenDir) -> Option<Exit> {
         ("signal", n) => n.parse().ok().map(Exit::Signal),
         _ => None,
     }
-}
-
-/// The end of its stderr, for people.
-fn last_words(files: &GenDir) -> Option<String> {
-    let mut file = std::fs::File::open(files.err()).ok()?;
-    let len = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(len.saturating_sub(LAST_WORDS))).ok()?;
-    let mut bytes = Vec::new();
-    file.take(LAST_WORDS).read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let words = text.trim();
-    let skip = words.chars().count().saturating_sub(2_000);
-    (!words.is_empty()).then(|| words.chars().skip(skip).collect())
 }

@@ -148,10 +148,18 @@ fn a_child_that_does_not_leave_is_killed_and_its_turn_stands() {
 }
 
 #[test]
-fn a_flood_on_stderr_blocks_nothing() {
+fn a_flood_on_stderr_blocks_nothing_and_is_cut_to_its_end() {
     let stable = Stable::new();
-    let session = stable.session("start\n stderr-flood 3000000\notherwise\n say done\n");
-    session.completes("hello");
+    let script = "turn\n stderr-flood 3000000\n stderr the end\n until cut\n say done\n";
+    let session = stable.session(script);
+    session.send("hello");
+    let err = session.generation(1).err();
+    until("stderr to be cut", || {
+        let text = std::fs::read_to_string(&err).unwrap_or_default();
+        (text.starts_with("[ostler: ") && text.len() < 1 << 20 && text.ends_with("the end\n")).then_some(())
+    });
+    session.open("cut");
+    assert_eq!(session.wait().outcome, Some(Outcome::Completed));
     session.dead(1);
     stable.finish();
 }

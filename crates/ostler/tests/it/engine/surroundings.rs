@@ -203,3 +203,71 @@ fn an_odd_face_disturbs_nobody() {
     session.wait();
     stable.finish();
 }
+
+#[test]
+fn a_fifo_that_was_removed_loses_no_answer() {
+    let stable = Stable::new();
+    let session = stable.session_of("turn\n until go\n say done\n", |spec| spec.limits.end = 300);
+    session.send("hello");
+    session.row(1, "the line written", |ev| matches!(ev, Event::Done { .. }).then_some(()));
+    std::fs::remove_file(session.generation(1).in_()).unwrap();
+    super::stable::kill(session.controller());
+    session.row(1, "an adoption", |ev| matches!(ev, Event::Adopted { .. }).then_some(()));
+    session.open("go");
+    assert_eq!(session.wait().outcome, Some(Outcome::Completed));
+    // It can't be told to leave.
+    assert_eq!(session.dead(1).0, Exit::Signal(9));
+    session.script(ECHO);
+    session.completes("again");
+    stable.finish();
+}
+
+#[test]
+fn what_marks_another_session_or_host_never_reaches_a_child() {
+    let outer = [
+        ("CLAUDECODE", "1"),
+        ("CLAUDE_CODE_ENTRYPOINT", "cli"),
+        ("CLAUDE_CODE_SSE_PORT", "1234"),
+        ("OSTLER_TOKEN", "secret"),
+        ("VIRTUAL_ENV", "/venv"),
+        ("NODE_OPTIONS", "--inspect"),
+        ("OSTLER_SESSION", "of-another"),
+    ];
+    let stable = Stable::with(&outer);
+    let names: Vec<&str> =
+        outer.iter().map(|(name, _)| *name).filter(|name| *name != "OSTLER_SESSION").collect();
+    let session = stable.session(&format!("forbid-env {}\n{ECHO}", names.join(" ")));
+    session.completes("hello");
+    session.dead(1);
+    stable.finish();
+}
+
+/// Each message comes while the processes of the one before are leaving.
+#[test]
+fn messages_that_come_while_everything_leaves_are_not_lost() {
+    let stable = Stable::new();
+    let session = stable.session(ECHO);
+    for n in 1..=12 {
+        session.completes(&format!("message {n}"));
+        assert_eq!(session.answer(), format!("You said message {n}"));
+        if n % 3 == 0 {
+            session.dead(session.projection().turns.last().unwrap().generation);
+        }
+    }
+    stable.finish();
+}
+
+#[test]
+fn a_session_that_no_controller_can_read_is_told_and_keeps_its_message() {
+    let stable = Stable::new();
+    let session = stable.session(ECHO);
+    let whole = std::fs::read(session.dir.session_json()).unwrap();
+    std::fs::write(session.dir.session_json(), &whole[..whole.len() / 2]).unwrap();
+    let error = session.send_as("hello", ostler_core::machine::Mode::Auto).unwrap_err();
+    assert!(matches!(error, ClientError::Controller { .. }), "{error:?}");
+    assert!(error.to_string().contains("session.json"), "{error}");
+    std::fs::write(session.dir.session_json(), whole).unwrap();
+    assert_eq!(session.wait().outcome, Some(Outcome::Completed));
+    assert_eq!(session.answer(), "You said hello");
+    stable.finish();
+}

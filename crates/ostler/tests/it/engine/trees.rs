@@ -8,28 +8,27 @@ use std::path::Path;
 /// Ways to get away from a parent.
 const TIES: [&str; 5] = ["group", "own-group", "session", "orphan", "stdout"];
 
-/// A script whose child leaves one process of each kind behind; each writes its pid down.
+/// A script whose child leaves one process of each kind behind.
 fn leaves_behind(folder: &Path, rest: &str) -> String {
-    let spawns: String = TIES
-        .iter()
-        .map(|how| {
-            format!(
-                " spawn {how} echo $$ > {}/{how}.new && mv {0}/{how}.new {0}/{how}.pid && exec sleep 600\n",
-                folder.display()
-            )
-        })
-        .collect();
-    format!("turn\n{spawns} mark spawned\n{rest}")
+    let spawns: String = TIES.iter().map(|how| spawn(how, folder)).collect();
+    format!("turn\n{spawns}{rest}")
 }
 
-/// Waits for them all, and for a daemon that forked twice besides.
+/// A step that leaves one process behind, which writes its pid down.
+fn spawn(how: &str, folder: &Path) -> String {
+    let file = folder.join(how);
+    let file = file.display();
+    format!(" spawn {how} echo $$ > {file}.new && mv {file}.new {file}.pid && exec sleep 600\n")
+}
+
+/// Waits for that process to be there.
+fn pid(session: &Session<'_>, how: &str) -> u32 {
+    let file = session.folder.join(format!("{how}.pid"));
+    until(how, || std::fs::read_to_string(&file).ok()?.trim().parse().ok())
+}
+
 fn pids(session: &Session<'_>) -> Vec<u32> {
-    let pid = |how: &&str| {
-        until(how, || {
-            std::fs::read_to_string(session.folder.join(format!("{how}.pid"))).ok()?.trim().parse().ok()
-        })
-    };
-    TIES.iter().map(pid).collect()
+    TIES.iter().map(|how| pid(session, how)).collect()
 }
 
 fn session_that_leaves<'a>(stable: &'a Stable, rest: &str) -> Session<'a> {
@@ -93,6 +92,26 @@ fn a_server_that_holds_the_childs_stdout_hides_no_death() {
     let server: u32 = std::fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
     session.dead(1);
     assert!(is_dead(server));
+    stable.finish();
+}
+
+/// The next keeper is nobody's parent: it finds what carries the session's mark, and claims no more.
+#[test]
+fn without_its_keeper_the_tree_is_found_by_its_mark() {
+    let stable = Stable::new();
+    let session = stable.session("");
+    let spawns: String =
+        ["group", "own-group", "session"].iter().map(|how| spawn(how, &session.folder)).collect();
+    session.script(&format!("turn\n{spawns} until go\n say done\n"));
+    session.send("hello");
+    let left: Vec<u32> = ["group", "own-group", "session"].map(|how| pid(&session, how)).to_vec();
+    super::stable::kill(session.keeper());
+    stable.ostler.ensure(session.id).unwrap();
+    session.open("go");
+    assert_eq!(session.wait().outcome, Some(Outcome::Completed));
+    let (_, proven, _) = session.dead(1);
+    assert!(!proven);
+    assert!(left.iter().all(|pid| is_dead(*pid)), "{left:?}");
     stable.finish();
 }
 
