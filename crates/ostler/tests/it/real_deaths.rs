@@ -1,7 +1,9 @@
 //! ostler's own processes, and the real child, are killed in the middle of a turn.
 
 use super::engine::stable::{Session, kill, kill_at_once};
-use super::real_stage::{Paid, Stage, WAITING, another_controller, is_new, on_both_versions, runs, said, streams};
+use super::real_stage::{
+    Paid, Stage, WAITING, another_controller, is_new, on_both_versions, runs, said, streams,
+};
 use ostler_core::ctl::{Event, Exit};
 use ostler_core::rows::{DeliveryState, Outcome};
 use std::fs;

@@ -1,10 +1,10 @@
 //! The API refuses, fails, breaks off, or the turn runs into a limit: what the real CLI makes of it, and what people
 //! are told.
 
+use super::engine::stable::Session;
 use super::real_stage::{Paid, Stage, is_new, on_both_versions, said};
 use ostler_core::ctl::Exit;
 use ostler_core::rows::{DeliveryState, Outcome, Turn};
-use super::engine::stable::Session;
 
 on_both_versions! {
     status_400

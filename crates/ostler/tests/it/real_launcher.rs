@@ -1,15 +1,7 @@
 //! The real executables: what they say about themselves, and that they are asked once.
 
 use super::fake_machine::Machine;
-use std::path::PathBuf;
-
-fn real(version: &str) -> PathBuf {
-    let dir = std::env::var_os("OSTLER_TEST_CLAUDE")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/claude"), PathBuf::from);
-    let path = dir.join(version).join("claude");
-    assert!(path.is_file(), "{} is missing: run scripts/get-claude {version}", path.display());
-    path.canonicalize().unwrap()
-}
+use super::real_stage::claude as real;
 
 #[test]
 fn both_versions_are_asked_once_and_remembered() {

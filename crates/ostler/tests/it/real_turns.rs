@@ -33,7 +33,10 @@ fn plain_text(version: &'static str) {
     let [generation] = rows.generations.as_slice() else { panic!("{rows:?}") };
     assert_eq!(generation.version, version);
     assert_eq!(generation.credential.as_deref(), Some("ANTHROPIC_API_KEY"));
-    assert_eq!((generation.model.as_deref(), generation.resumed, generation.garbled), (Some(MODEL), false, 0));
+    assert_eq!(
+        (generation.model.as_deref(), generation.resumed, generation.garbled),
+        (Some(MODEL), false, 0)
+    );
     let [spend] = rows.spend.as_slice() else { panic!("{rows:?}") };
     assert_eq!((spend.model.as_str(), spend.method, spend.baseline_usd), (MODEL, SpendMethod::Reported, 0.0));
     stage.finish(&Paid::Exactly);
@@ -54,7 +57,8 @@ fn parallel_tools(version: &'static str) {
     assert_eq!((turn.results, turn.denials), (1, 0));
     assert_eq!(session.answer(), "The last one said b.");
     let calls = said(&session, 1);
-    let calls = calls.iter().filter(|l| l.is("assistant") && l.json["message"]["content"][0]["type"] == "tool_use");
+    let calls =
+        calls.iter().filter(|l| l.is("assistant") && l.json["message"]["content"][0]["type"] == "tool_use");
     assert_eq!(calls.count(), 2);
     stage.finish(&Paid::Exactly);
 }
