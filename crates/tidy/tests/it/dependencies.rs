@@ -43,11 +43,13 @@ const OURS: &[(&str, &[&str])] = &[
     ("ostler-os", &[]),
     ("ostler-store", &["claude-wire", "ostler-core", "ostler-os"]),
     ("ostler-controller", &["claude-wire", "ostler-core", "ostler-os", "ostler-store"]),
-    ("claude-lab", &["claude-wire"]),
+    // The fake child receives signals as the real one does; that takes ostler-os.
+    ("claude-lab", &["claude-wire", "ostler-os"]),
     (
         "ostler",
         &["claude-lab", "claude-wire", "ostler-controller", "ostler-core", "ostler-os", "ostler-store"],
     ),
+    ("bench", &["claude-lab", "ostler-controller", "ostler-core", "ostler-os", "ostler-store"]),
     ("tidy", &[]),
 ];
 
@@ -69,7 +71,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("clap", &["ostler"]),
     ("clap_complete", &["ostler"]),
     ("clap_mangen", &["ostler"]),
-    ("toml", &["ostler"]),
+    ("toml", &["ostler", "bench"]),
 ];
 
 /// Crates that we do without: something above or the standard library does their work.
