@@ -220,7 +220,7 @@ impl Controller {
     }
 
     /// Waits for the first thing to happen.
-    fn rest(&mut self) -> Result<(), ControllerError> {
+    fn rest(&self) -> Result<(), ControllerError> {
         let live = self.machine.phase() != Phase::Cold;
         let tick = if live { LIVE_TICK } else { REST_TICK };
         let mut poller = Poller::new();
@@ -234,7 +234,7 @@ impl Controller {
     }
 
     /// A dead keeper can't be replaced under a living controller; both start anew and adopt the child.
-    fn find_another_keeper(&mut self) -> Result<i32, ControllerError> {
+    fn find_another_keeper(&self) -> Result<i32, ControllerError> {
         log("the keeper is gone; another one is started, and its controller goes on");
         self.control.unlink();
         let starter = crate::client::Starter::current();

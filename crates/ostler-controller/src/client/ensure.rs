@@ -39,18 +39,6 @@ impl Ostler {
         self.reach(session, &Ask::Poke)
     }
 
-    /// A controller answers before the deadline, and in good time.
-    pub(super) fn answers(&self, session: SessionId, deadline: Option<Instant>) -> bool {
-        let left = deadline.map_or(PROMPT_ANSWER, |at| at.saturating_duration_since(Instant::now()));
-        let socket = self.home().session(session).control_sock();
-        match ask(&socket, &Ask::Hello, left.min(PROMPT_ANSWER)) {
-            Ok(Answer::Here { .. }) => true,
-            // Not proven silent: there was no time to wait for its answer.
-            Err(error) => error.kind() == std::io::ErrorKind::TimedOut && left < PROMPT_ANSWER,
-            Ok(_) => false,
-        }
-    }
-
     fn reach(&self, session: SessionId, what: &Ask) -> Result<(), ClientError> {
         let dir = self.home().session(session);
         let begun = Instant::now();

@@ -14,7 +14,6 @@ const WHO: [&str; 3] = ["controller", "keeper", "both"];
 #[track_caller]
 fn at(point: &str, scene: impl Fn(&Stable, &str)) {
     for who in WHO {
-        eprintln!("--- {point}: {who}");
         let once = tempfile::tempdir().unwrap();
         let file = once.path().join("died");
         let stable = Stable::with(&[

@@ -51,6 +51,8 @@ pub(crate) struct Stable {
     folder: TempDir,
     pub(crate) ostler: Ostler,
     env: Vec<(String, String)>,
+    /// What keepers and controllers of this test have in their environment besides.
+    more: String,
 }
 
 impl Stable {
@@ -83,7 +85,7 @@ impl Stable {
         ];
         // So that the run's search for leftovers knows them.
         env.extend(std::env::var("OSTLER_TEST_RUN").ok().map(|run| ("OSTLER_TEST_RUN".to_owned(), run)));
-        let mut stable = Self { ostler: Ostler::open(home).unwrap(), folder, env };
+        let mut stable = Self { ostler: Ostler::open(home).unwrap(), folder, env, more: format!("{more:?}") };
         stable.ostler = Ostler::open(home).unwrap().with_starter(stable.starter(more));
         stable
     }
@@ -219,22 +221,21 @@ impl Drop for Stable {
 
 impl Stable {
     /// What one wants to see of a test that failed.
+    #[expect(clippy::print_stderr, reason = "the test runner shows it with the failure")]
     fn tell(&self) {
-        let ids = self.ostler.home().sessions_on_disk().unwrap_or_default();
-        for id in ids {
+        eprintln!("=== {}", self.more);
+        for id in self.ostler.home().sessions_on_disk().unwrap_or_default() {
             let dir = self.ostler.home().session(id);
-            eprintln!("=== session {id}");
-            for log in [dir.keeper_log(), dir.controller_log()] {
-                eprintln!("--- {}\n{}", log.display(), tail(&log, 4000));
-            }
+            let mut paths = vec![dir.keeper_log(), dir.controller_log()];
             for no in dir.generations().unwrap_or_default() {
                 let files = dir.generation(no);
-                for path in [files.ctl(), files.out(), files.err(), files.exit()] {
-                    eprintln!("--- {}\n{}", path.display(), tail(&path, 6000));
-                }
+                paths.extend([files.ctl(), files.out(), files.err(), files.exit()]);
             }
-            eprintln!("--- log\n{}", tail(&self.path("gates").join(id.to_string()).join("log"), 3000));
-            eprintln!("--- store\n{:#?}", self.ostler.db().record(id));
+            paths.push(self.path("gates").join(id.to_string()).join("log"));
+            eprintln!("=== session {id}: {:?}", self.ostler.db().record(id));
+            for path in paths {
+                eprintln!("--- {}\n{}", path.display(), tail(&path, 6000));
+            }
         }
     }
 }
