@@ -81,7 +81,7 @@ fn run() -> Result<i32, Refusal> {
         Err(text) => return Err(Refusal::new(text)),
     };
     if let Some(folder) = std::env::var_os(PLAY_VARIABLE) {
-        return play::play(&PathBuf::from(folder), input::Input::start()?);
+        return play::play(&PathBuf::from(folder), &options);
     }
     engine::Engine::new(options, script)?.run()
 }

@@ -7,7 +7,7 @@ mod scenes;
 mod scrub;
 
 pub use drive::{DriveError, Driven, Driver, Program};
-pub use scenario::{Act, Answer, Scenario, Seen, Version};
+pub use scenario::{Act, Answer, Group, Scenario, Seen, Version};
 pub use scenes::scenarios;
 pub use scrub::Scrubber;
 

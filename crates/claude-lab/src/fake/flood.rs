@@ -38,7 +38,8 @@ impl Flood {
         let mut line = head.to_vec();
         let mut dice = Dice(seed);
         let fill = bytes.max(128) - head.len() - tail.len();
-        line.extend((0..fill).map(|_| b'a' + dice.below(26)));
+        let letters = std::iter::repeat_with(|| dice.next().to_le_bytes()).flatten();
+        line.extend(letters.take(fill).map(|byte| b'a' + byte % 26));
         line.extend_from_slice(tail);
         line
     }
@@ -47,7 +48,7 @@ impl Flood {
         self.number += 1;
         let line = if self.left <= LAST {
             last(self.left)
-        } else if self.number == 100 && self.left > WITH_HUGE_LINE - HUGE_LINE {
+        } else if self.number == 100 && self.left > WITH_HUGE_LINE - (1 << 20) {
             Self::line(HUGE_LINE, self.dice.0)
         } else {
             self.ordinary()
@@ -140,14 +141,14 @@ mod tests {
 
     #[test]
     fn every_kind_of_line_occurs_and_a_large_stream_has_a_huge_line() {
-        let stream: Vec<u8> = Flood::new(50 << 20, 7).flatten().collect();
-        assert_eq!(stream.len(), 50 << 20);
+        let stream: Vec<u8> = Flood::new(42 << 20, 7).flatten().collect();
+        assert_eq!(stream.len(), 42 << 20);
         let longest = stream.split(|byte| *byte == b'\n').map(<[u8]>::len).max();
         assert_eq!(longest, Some(HUGE_LINE - 1));
         for part in
             [br"\ud99c".as_slice(), "\u{85}".as_bytes(), b"noise", b"\xff\xfe", "漢字".as_bytes(), b"\r\n"]
         {
-            assert!(stream.windows(part.len()).any(|window| window == part), "{part:?}");
+            assert!(stream[..200_000].windows(part.len()).any(|window| window == part), "{part:?}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! What reaches a fake child: lines on stdin, its end, and signals, all through one channel.
 
 use std::io::Read;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -55,10 +55,7 @@ impl Input {
     pub(super) fn next(&self, deadline: Option<Instant>) -> Option<Event> {
         let Some(deadline) = deadline else { return self.events.recv().ok() };
         let left = deadline.saturating_duration_since(Instant::now());
-        match self.events.recv_timeout(left) {
-            Ok(event) => Some(event),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.events.recv_timeout(left).ok()
     }
 
     /// Stops reading stdin, or goes on. What was read already is still delivered.

@@ -85,10 +85,9 @@ impl Engine {
 
     /// Begins a message unless one is open that can go on.
     fn open_message(&mut self) -> Flow {
-        if self.open().is_some_and(|open| open.calls.is_empty()) {
+        if self.open().is_some() {
             return Ok(());
         }
-        self.close_message()?;
         if self.options.partial {
             self.requesting();
         }
@@ -104,6 +103,11 @@ impl Engine {
         }
         self.transcript.flush();
         Ok(())
+    }
+
+    /// Completes the open message if it has calls.
+    pub(super) fn finish_calls(&mut self) -> Flow {
+        if self.open().is_some_and(|open| !open.calls.is_empty()) { self.close_message() } else { Ok(()) }
     }
 
     /// Says that the API is being asked.

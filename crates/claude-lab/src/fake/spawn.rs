@@ -13,8 +13,8 @@ pub(super) fn spawn(how: Ties, command: &str) -> std::io::Result<()> {
     }
     match how {
         Ties::Group => shell.args(["-c", "sh -c \"$1\" &", "sh", command]),
-        // Job control gives every background job a process group.
-        Ties::OwnGroup => shell.args(["-mc", "sh -c \"$1\" &", "sh", command]),
+        // Job control gives every background job a process group; only bash does that without a terminal.
+        Ties::OwnGroup => shell.args(["-c", "bash -c 'set -m; sh -c \"$1\" &' bash \"$1\"", "sh", command]),
         Ties::Session | Ties::Stdout => shell.args(["-c", "setsid sh -c \"$1\" &", "sh", command]),
         Ties::Orphan => shell.args(["-c", "(env -i setsid /bin/sh -c \"$1\" &) &", "sh", command]),
     };

@@ -15,6 +15,10 @@ impl Engine {
         for step in steps {
             self.pump(Some(std::time::Instant::now()))?;
             self.check()?;
+            if !matches!(step, Step::Tool(_) | Step::Background(_)) {
+                // A call runs when the message that it is in has no further one.
+                self.finish_calls()?;
+            }
             match step {
                 Step::Say(pieces) => self.say(pieces)?,
                 Step::Think(text) => self.think(text)?,

@@ -423,7 +423,7 @@ impl Engine {
     fn clear(&mut self) -> Flow {
         let id = Uuid::new_v4().to_string();
         let mut reset = json!({"type": "conversation_reset", "new_conversation_id": Uuid::new_v4()});
-        if self.habits.lifecycle {
+        if self.habits.names_prompts {
             reset["trigger"] = json!("clear");
         }
         self.emit(reset);

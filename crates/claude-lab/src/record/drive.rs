@@ -155,7 +155,7 @@ impl Driver {
                     child = self.start(matches!(act, Act::Resume))?;
                 }
                 Act::Wait(wanted) => {
-                    let line = self.wait(&mut child, wanted, &mut driven)?;
+                    let line = self.wait(&child, wanted, &mut driven)?;
                     if wanted == Seen::Request {
                         request = line;
                     }
@@ -175,7 +175,7 @@ impl Driver {
         Ok(driven)
     }
 
-    fn wait(&self, child: &mut Running, wanted: Seen, driven: &mut Driven) -> Result<Value, DriveError> {
+    fn wait(&self, child: &Running, wanted: Seen, driven: &mut Driven) -> Result<Value, DriveError> {
         let deadline = Instant::now() + DEADLINE;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());

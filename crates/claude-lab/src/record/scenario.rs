@@ -37,6 +37,8 @@ impl Version {
 pub struct Scenario {
     /// Its name; recordings are `recordings/<version>/<name>.ndjson`.
     pub name: &'static str,
+    /// What it is about.
+    pub group: Group,
     /// What the lab answers the real CLI.
     pub lab: &'static str,
     /// What a fake child plays; without it the scenario is only recorded.
@@ -47,6 +49,23 @@ pub struct Scenario {
     pub acts: fn(&Version) -> Vec<Act>,
     /// Whether it is part of the recordings.
     pub recorded: bool,
+}
+
+/// What a scenario is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// Prompts, texts, conversations.
+    Turns,
+    /// Tools, permissions, background tasks.
+    Tools,
+    /// Interrupts.
+    Interrupts,
+    /// Ends of the process.
+    Ends,
+    /// The rest of the control channel, and bad lines.
+    Channel,
+    /// API errors and limits.
+    Failures,
 }
 
 /// One step of the side that writes.

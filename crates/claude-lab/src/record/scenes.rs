@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::scenario::{Act, Answer, Scenario, Seen, Version};
+use super::scenario::{Act, Answer, Group, Scenario, Seen, Version};
 use Act::{Again, Answer as Reply, Bytes, Close, Control, Open, Prompt, Resume, Wait};
 
 const ECHO: &str = "otherwise\n say You said: $text\n";
@@ -49,7 +49,7 @@ fn scenario(
     fake: &'static str,
     acts: fn(&Version) -> Vec<Act>,
 ) -> Scenario {
-    Scenario { name, lab, fake: Some(fake), args: &[], acts, recorded: false }
+    Scenario { name, group: Group::Turns, lab, fake: Some(fake), args: &[], acts, recorded: false }
 }
 
 impl Scenario {
@@ -68,13 +68,20 @@ impl Scenario {
 
 /// Every scenario.
 pub fn scenarios() -> Vec<Scenario> {
-    let mut all = turns();
-    all.extend(tools());
-    all.extend(interrupts());
-    all.extend(ends());
-    all.extend(channel());
-    all.extend(failures());
-    all
+    let groups = [
+        (Group::Turns, turns()),
+        (Group::Tools, tools()),
+        (Group::Interrupts, interrupts()),
+        (Group::Ends, ends()),
+        (Group::Channel, channel()),
+        (Group::Failures, failures()),
+    ];
+    groups
+        .into_iter()
+        .flat_map(|(group, scenarios)| {
+            scenarios.into_iter().map(move |scenario| Scenario { group, ..scenario })
+        })
+        .collect()
 }
 
 /// What prompts and texts do.

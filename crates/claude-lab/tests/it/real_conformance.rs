@@ -1,54 +1,72 @@
 //! One script of stdin lines is played to the fake child and to the real CLI behind the lab; what they say must be
 //! equal. The fake proves something only where it was compared: `docs/fake-claude.md` lists the scenarios.
 
-use std::path::PathBuf;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
 
-use claude_lab::record::{Driven, Driver, Program, Scenario, Version, scenarios};
+use claude_lab::record::{Driven, Driver, Group, Program, Scenario, Version, scenarios};
 
-use super::child::claude;
+use super::child::{VERSIONS, claude};
 use super::fake_events::{Events, events};
 
-/// How many scenarios are played at once: a real child needs 0.4 s of a core to start.
-const AT_ONCE: usize = 3;
-
 #[test]
-fn the_fake_child_says_what_2_1_332_says() {
-    compare("2.1.332");
+fn turns_are_as_in_the_real_one() {
+    compare(Group::Turns);
 }
 
 #[test]
-fn the_fake_child_says_what_2_1_200_says() {
-    compare("2.1.200");
+fn tools_are_as_in_the_real_one() {
+    compare(Group::Tools);
 }
 
-fn compare(version: &str) {
-    let real = claude(version);
-    let only = std::env::var("CONFORMANCE_ONLY").ok();
-    let wanted = |scenario: &Scenario| {
-        scenario.fake.is_some() && only.as_ref().is_none_or(|name| name == scenario.name)
-    };
-    let waiting = Mutex::new(scenarios().into_iter().filter(wanted).collect::<Vec<_>>());
-    let wrong = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                loop {
-                    let next = waiting.lock().expect("no thread has panicked").pop();
-                    let Some(scenario) = next else { return };
-                    let found = differences(&scenario, version, &real);
-                    wrong.lock().expect("no thread has panicked").extend(found);
-                }
-            });
+#[test]
+fn interrupts_are_as_in_the_real_one() {
+    compare(Group::Interrupts);
+}
+
+#[test]
+fn ends_are_as_in_the_real_one() {
+    compare(Group::Ends);
+}
+
+#[test]
+fn the_control_channel_is_as_in_the_real_one() {
+    compare(Group::Channel);
+}
+
+#[test]
+fn failures_are_as_in_the_real_one() {
+    compare(Group::Failures);
+}
+
+/// The page that says what was compared names every scenario that is, and no other one.
+#[test]
+fn the_documentation_lists_what_is_compared() {
+    let page = include_str!("../../../../docs/fake-claude.md");
+    let list = page.split("<!-- compared -->").nth(1).expect("the page has the list");
+    let mut listed: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
+    let mut compared: Vec<&str> =
+        scenarios().iter().filter(|scenario| scenario.fake.is_some()).map(|scenario| scenario.name).collect();
+    listed.sort_unstable();
+    compared.sort_unstable();
+    assert_eq!(listed, compared);
+}
+
+fn compare(group: Group) {
+    let mut wrong = Vec::new();
+    for version in VERSIONS {
+        let real = claude(version);
+        for scenario in scenarios().iter().filter(|scenario| scenario.group == group) {
+            if scenario.fake.is_some() {
+                wrong.extend(differences(scenario, version, &real));
+            }
         }
-    });
-    let wrong = wrong.into_inner().expect("no thread has panicked");
-    assert!(wrong.is_empty(), "{version}:\n{}", wrong.join("\n\n"));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
 /// What differs in one scenario, for people.
-fn differences(scenario: &Scenario, version: &str, real: &PathBuf) -> Option<String> {
-    let real = play(scenario, version, Program::Claude(real.clone()));
+fn differences(scenario: &Scenario, version: &str, real: &Path) -> Option<String> {
+    let real = play(scenario, version, Program::Claude(real.to_owned()));
     let fake = play(scenario, version, Program::Fake(PathBuf::from(env!("CARGO_BIN_EXE_fake-claude"))));
     let (real, fake) = match (real, fake) {
         (Ok(real), Ok(fake)) => (real, fake),
@@ -59,8 +77,9 @@ fn differences(scenario: &Scenario, version: &str, real: &PathBuf) -> Option<Str
         }
     };
     let (left, right) = (whole(&real), whole(&fake));
-    (left != right)
-        .then(|| format!("{}: real (-) and fake (+) differ\n{}", scenario.name, diff(&left, &right)))
+    (left != right).then(|| {
+        format!("{version} {}: real (-) and fake (+) differ\n{}", scenario.name, diff(&left, &right))
+    })
 }
 
 fn play(scenario: &Scenario, version: &str, program: Program) -> Result<Driven, String> {
