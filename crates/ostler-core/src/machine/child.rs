@@ -139,9 +139,13 @@ pub(super) struct Interrupt {
     /// When it was written, then when it was confirmed.
     pub(super) since: u64,
     pub(super) confirmed: bool,
-    /// Sent before anything had started: if the turn starts after all, it is sent once more.
+    /// Sent before anything had started.
     pub(super) early: bool,
-    /// The turn it was meant for has started since.
+    /// Its confirmation listed messages that would still run.
+    pub(super) listed: bool,
+    /// A turn began behind its confirmation.
+    pub(super) outrun: bool,
+    /// The turn it was meant for runs after all.
     pub(super) again: bool,
 }
 

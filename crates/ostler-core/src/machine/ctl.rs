@@ -98,8 +98,15 @@ impl Machine {
                 if !again {
                     let early = !c.segment_open;
                     let request_id = request_id.to_owned();
-                    c.interrupt =
-                        Some(Interrupt { request_id, since: now, confirmed: false, early, again: false });
+                    c.interrupt = Some(Interrupt {
+                        request_id,
+                        since: now,
+                        confirmed: false,
+                        early,
+                        listed: false,
+                        outrun: false,
+                        again: false,
+                    });
                     c.interrupt_expired = false;
                 }
             }

@@ -151,9 +151,8 @@ impl Meter {
     }
 
     fn first_totals(&mut self, totals: &BTreeMap<String, Total>, metered: &BTreeMap<String, Tokens>) {
-        let fits = *totals == self.baseline
-            || covers(totals, &self.baseline)
-                && distance(totals, &self.baseline, metered) <= distance(totals, &BTreeMap::new(), metered);
+        let fits = covers(totals, &self.baseline)
+            && distance(totals, &self.baseline, metered) <= distance(totals, &BTreeMap::new(), metered);
         self.restored = fits;
         self.base = Some(if fits { self.baseline.clone() } else { BTreeMap::new() });
     }

@@ -124,7 +124,7 @@ impl Machine {
             c.segment_open = true;
             c.quiet_expired = false;
         });
-        self.interrupt_again();
+        self.interrupt_outrun();
     }
 
     fn note_alone(&mut self) {
@@ -138,10 +138,22 @@ impl Machine {
         }
     }
 
-    /// What an early interrupt was meant for has started after all.
-    pub(super) fn interrupt_again(&mut self) {
+    /// A turn begins though an interrupt was confirmed. One that was confirmed with this turn still queued did nothing
+    /// (protocol page, "interrupt"), and is sent once more. Where the confirmation lists nothing it may yet take effect
+    /// (it does on 2.1.200, seen behind the lab): then only what the model says shows that it did nothing.
+    pub(super) fn interrupt_outrun(&mut self) {
         self.with_child(|c| {
-            if let Some(interrupt) = c.interrupt.as_mut().filter(|i| i.early && i.confirmed) {
+            if let Some(interrupt) = c.interrupt.as_mut().filter(|i| i.confirmed) {
+                interrupt.outrun = true;
+                interrupt.again |= interrupt.listed;
+            }
+        });
+    }
+
+    /// The model writes in the main lane.
+    fn model_speaks(&mut self, lane: Option<&str>) {
+        self.with_child(|c| {
+            if let Some(interrupt) = c.interrupt.as_mut().filter(|i| i.outrun && lane.is_none()) {
                 interrupt.again = true;
             }
         });
@@ -213,6 +225,7 @@ impl Machine {
 
     fn on_assistant(&mut self, line: &Assistant) {
         let lane = line.common.parent_tool_use_id.as_deref();
+        self.model_speaks(lane);
         self.with_child(|c| {
             c.passing = None;
             if let (Some(id), Some(model)) = (&line.message_id, &line.model) {
@@ -227,6 +240,7 @@ impl Machine {
     }
 
     fn on_stream(&mut self, line: &StreamEvent) {
+        self.model_speaks(line.common.parent_tool_use_id.as_deref());
         let lane = line.common.parent_tool_use_id.as_deref().unwrap_or_default();
         self.with_child(|c| {
             c.passing = None;
@@ -336,6 +350,7 @@ impl Machine {
                 if let Some(interrupt) = child.interrupt.as_mut().filter(|i| i.request_id == line.request_id)
                 {
                     interrupt.confirmed = line.ok;
+                    interrupt.listed = !line.still_queued.is_empty();
                     interrupt.since = now;
                     if !line.ok {
                         child.interrupt = None;

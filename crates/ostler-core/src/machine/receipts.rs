@@ -102,7 +102,7 @@ impl Machine {
             c.segment_open = true;
             c.quiet_expired = false;
         });
-        self.interrupt_again();
+        self.interrupt_outrun();
     }
 
     /// A result came. It answers the deliveries that it names; where it names none, every one that was taken up.
@@ -113,7 +113,8 @@ impl Machine {
         let mut any = false;
         for row in self.rows.deliveries.iter_mut().filter(|d| d.generation == no && !d.state.is_final()) {
             let named = uuids.iter().any(|u| u.parse() == Ok(row.id));
-            if !named && !(uuids.is_empty() && row.state == DeliveryState::Started) {
+            let taken_up = uuids.is_empty() && row.state == DeliveryState::Started;
+            if !named && !taken_up {
                 continue;
             }
             any = true;

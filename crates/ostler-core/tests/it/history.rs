@@ -2,6 +2,7 @@
 //!
 //! A failing history is made shorter and printed. `OSTLER_HISTORY_STEPS=10000000` runs that many steps, and
 //! `OSTLER_HISTORY_SEED=n` begins elsewhere.
+#![expect(clippy::print_stdout, reason = "a failing history is told, and the figure of a long run")]
 
 #[path = "history/child.rs"]
 mod child;

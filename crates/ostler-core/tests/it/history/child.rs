@@ -179,7 +179,7 @@ impl Child {
         }
         if let Some(code) = self.leaving {
             truth.transcript().cost = self.totals.clone();
-            self.gone(truth, false);
+            self.gone(truth, &BTreeSet::new());
             return Progress::Exited(code);
         }
         let reads = !self.deaf && !stdin.is_empty();
@@ -193,14 +193,14 @@ impl Child {
         Progress::Blocked
     }
 
-    /// It is no more; what it was doing was cut off.
-    pub(super) fn gone(&mut self, truth: &mut Truth, unwanted: bool) {
+    /// It is no more; what it was doing was cut off. `unwanted`: messages that somebody had wanted broken off.
+    pub(super) fn gone(&self, truth: &mut Truth, unwanted: &BTreeSet<Uuid>) {
         if self.segment.is_some() || !self.out.is_empty() {
             truth.vague.insert(self.generation);
         }
-        for run in truth.runs.values_mut().flatten() {
-            if run.generation == self.generation && run.end == End::Open {
-                (run.end, run.unwanted) = (End::Cut, unwanted);
+        for (message, runs) in &mut truth.runs {
+            for run in runs.iter_mut().filter(|r| r.generation == self.generation && r.end == End::Open) {
+                (run.end, run.unwanted) = (End::Cut, unwanted.contains(message));
             }
         }
     }
@@ -410,7 +410,7 @@ impl Child {
             cache_write_1h: u64::from(1 - choice % 2) * 30,
         };
         let id = self.name("msg");
-        let model = if choice % 7 == 0 { "model-b" } else { "model-a" };
+        let model = if choice.is_multiple_of(7) { "model-b" } else { "model-a" };
         let sent = Amount::of(Tokens { output: 0, ..tokens });
         let mut effects: Vec<Effect> =
             segment.messages.iter().filter(|_| segment.rounds == 0).map(|m| Effect::Run(*m)).collect();
@@ -420,7 +420,7 @@ impl Child {
         }
         let line = self.lines.message_start(&id, model, tokens);
         self.say(line, effects);
-        let tool = segment.rounds < 4 && choice % 2 == 0;
+        let tool = segment.rounds < 4 && choice.is_multiple_of(2);
         segment.at = At::Streaming { id, model, tokens, tool };
     }
 
@@ -499,7 +499,7 @@ impl Child {
                 self.say(line, vec![]);
                 segment.at = At::Waiting { call };
             }
-            _ if !self.tasks.is_empty() && choice % 5 == 0 => {
+            _ if !self.tasks.is_empty() && choice.is_multiple_of(5) => {
                 self.end_task();
                 segment.at = At::Waiting { call };
             }
@@ -529,7 +529,7 @@ impl Child {
 
     fn result(&mut self, segment: &mut Segment, how: &How, choice: u32) {
         let (messages, steered) = (segment.messages.clone(), std::mem::take(&mut segment.steered));
-        if choice % 2 == 0 {
+        if choice.is_multiple_of(2) {
             steered.iter().for_each(|m| self.receipt(*m, how.receipt, vec![]));
         }
         self.had_error |= how.is_error;
@@ -573,7 +573,7 @@ impl Child {
     fn abort(&mut self, choice: u32, truth: &mut Truth) {
         let Some(mut segment) = self.segment.take() else { return };
         match &segment.at {
-            At::Asking { request, .. } if choice % 2 == 0 => {
+            At::Asking { request, .. } if choice.is_multiple_of(2) => {
                 self.say(format!(r#"{{"type":"control_cancel_request","request_id":"{request}"}}"#), vec![]);
             }
             At::Streaming { .. } if !self.dialect.lifecycle => drop(truth.vague.insert(self.generation)),

@@ -217,9 +217,9 @@ impl Session {
     }
 
     fn child_gone(&mut self, exit: Exit) {
-        let Some(mut child) = self.child.take() else { return };
-        let unwanted = self.stopping() || self.is_interrupting(child.generation);
-        child.gone(&mut self.truth, unwanted);
+        let Some(child) = self.child.take() else { return };
+        let unwanted = self.unwanted(child.generation);
+        child.gone(&mut self.truth, &unwanted);
         self.check_answers(&child);
         self.files[child.generation as usize - 1].exit = Some(exit);
     }
@@ -236,6 +236,24 @@ impl Session {
     /// It was told to break off what it does, and nothing has ended since.
     fn is_interrupting(&self, generation: u32) -> bool {
         self.interrupting.is_some_and(|(no, known)| no == generation && self.results(u64::MAX) <= known)
+    }
+
+    /// Messages that a stop, or an interrupt behind which nothing has ended, was meant for: those written before it.
+    fn unwanted(&self, generation: u32) -> BTreeSet<Uuid> {
+        let (stopping, interrupting) = (self.stopping(), self.is_interrupting(generation));
+        let rows = &self.files[generation as usize - 1].ctl;
+        let breaks_off = |r: &Row| match &r.ev {
+            Event::Begin { line: Line::Request { subtype, .. }, .. } => subtype == "interrupt",
+            Event::Expired { deadline } => *deadline == Deadline::Interrupt,
+            _ => false,
+        };
+        let last = rows.iter().rposition(breaks_off).filter(|_| interrupting).unwrap_or(0);
+        let end = if stopping { rows.len() } else { last };
+        let written = rows[..end].iter().filter_map(|r| match &r.ev {
+            Event::Begin { line: Line::User { delivery }, .. } => Some(delivery.0),
+            _ => None,
+        });
+        written.collect()
     }
 
     /// Somebody interrupted or stopped this generation.

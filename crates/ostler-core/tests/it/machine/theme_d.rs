@@ -183,6 +183,28 @@ fn an_interrupt_before_the_turn_started_is_sent_once_more() {
 }
 
 #[test]
+fn an_interrupt_before_the_turn_that_lists_nothing_may_yet_take_effect() {
+    let early = "
+        spawn A
+        write A
+        ask i1 interrupt
+        < running
+        < ok i1
+        < init
+        < replay A
+        ? nothing
+    ";
+    check(
+        &format!("{early} < result aborted\n < idle\n settled"),
+        "turn 1 interrupted, 1 results\n A cancelled",
+    );
+    check(
+        &format!("{early} < message m1 m 1/1/0/0/0\n ? ask i1-again interrupt"),
+        "turn 1 open\n A started\n 1 m 1/1/0/0/0 $? estimated",
+    );
+}
+
+#[test]
 fn an_interrupt_while_only_background_work_lives_blocks_nothing() {
     for state in ["idle", "running"] {
         check(
