@@ -94,6 +94,19 @@ impl FileWatch {
         }
     }
 
+    /// Watches these paths and no others; what isn't there or can't be watched is left out. True when one is new: what
+    /// happened to it before is not reported, so whoever reads it looks once more before waiting.
+    pub fn set(&mut self, paths: impl IntoIterator<Item = PathBuf>) -> bool {
+        let wanted: BTreeSet<PathBuf> = paths.into_iter().collect();
+        let gone: Vec<PathBuf> = self.paths.keys().filter(|path| !wanted.contains(*path)).cloned().collect();
+        gone.iter().for_each(|path| self.remove(path));
+        let mut new = false;
+        for path in &wanted {
+            new |= !self.paths.contains_key(path) && self.add(path).is_ok();
+        }
+        new
+    }
+
     /// Stops watching a path. One that isn't watched is ignored.
     pub fn remove(&mut self, path: &Path) {
         if let Some(How::ByEvents(watch)) = self.paths.remove(path) {

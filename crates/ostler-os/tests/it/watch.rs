@@ -39,6 +39,7 @@ fn behaves(backend: Backend) {
     files_that_are_replaced(backend);
     files_that_go_and_come_back(backend);
     directories(backend);
+    sets_of_files(backend);
     names_of_one_file(backend);
     others_and_deadlines(backend);
 }
@@ -65,6 +66,26 @@ fn files_that_grow(backend: Backend) {
     is_quiet(&mut watch);
     let missing = watch.add(&stage.path("missing")).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::NotFound);
+}
+
+fn sets_of_files(backend: Backend) {
+    let stage = Stage::new();
+    let [first, second, missing] = ["first", "second", "missing"].map(|name| stage.path(name));
+    append(&first, "");
+    append(&second, "");
+    let mut watch = FileWatch::new(backend, INTERVAL);
+    assert!(watch.set([first.clone(), missing.clone()]));
+    assert!(!watch.set([first.clone(), missing]), "nothing is new");
+    append(&first, "line\n");
+    assert_eq!(changed(&mut watch), [first.as_path()]);
+    assert!(watch.set([second.clone()]));
+    append(&first, "line\n");
+    is_quiet(&mut watch);
+    append(&second, "line\n");
+    assert_eq!(changed(&mut watch), [second.as_path()]);
+    assert!(!watch.set([]));
+    append(&second, "line\n");
+    is_quiet(&mut watch);
 }
 
 fn files_that_are_replaced(backend: Backend) {

@@ -25,8 +25,6 @@ use ostler_os::signals::{Signal, Signals};
 use ostler_os::watch::{Backend, FileWatch};
 use ostler_store::{Cursor, Follower};
 use sink::Sink;
-use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 pub(super) use ask::Asking;
@@ -109,7 +107,6 @@ pub(super) fn follow(face: &mut Face, ostler: &Ostler, goal: Goal) -> Result<End
         deeds: Deeds::new(ostler.home().root(), goal.session, goal.interrupts),
         signals: Signals::install(&wanted).map_err(|e| Failure::new(Kind::Output, e))?,
         watch: FileWatch::new(Backend::Auto, POLL),
-        watched: BTreeSet::new(),
         looked: None,
         attended: Instant::now(),
         follower,
@@ -132,7 +129,6 @@ struct Following<'a> {
     deeds: Deeds,
     signals: Signals,
     watch: FileWatch,
-    watched: BTreeSet<PathBuf>,
     looked: Option<Instant>,
     attended: Instant,
 }
@@ -140,8 +136,11 @@ struct Following<'a> {
 impl Following<'_> {
     fn run(&mut self) -> Result<Ended, Failure> {
         loop {
-            self.watch_files();
             self.drain()?;
+            // It may have moved on to files that were not watched yet.
+            while self.watch.set(self.follower.watch_paths()) {
+                self.drain()?;
+            }
             if let Some(ended) = self.ended()? {
                 for said in self.deeds.finish() {
                     self.sink.remark(self.face, &said);
@@ -247,20 +246,5 @@ impl Following<'_> {
             None => self.watch.wait(Some(deadline), &[signals]).map_err(failed)?,
         };
         Ok(())
-    }
-
-    /// Watches what the follower reads now. A file that is gone meanwhile is found again at the next look.
-    fn watch_files(&mut self) {
-        let wanted: BTreeSet<PathBuf> = self.follower.watch_paths().into_iter().collect();
-        for gone in self.watched.difference(&wanted) {
-            self.watch.remove(gone);
-        }
-        let mut watched: BTreeSet<PathBuf> = self.watched.intersection(&wanted).cloned().collect();
-        for path in wanted.difference(&self.watched) {
-            if self.watch.add(path).is_ok() {
-                watched.insert(path.clone());
-            }
-        }
-        self.watched = watched;
     }
 }

@@ -94,21 +94,24 @@ fn raw(
     let mut follower = ostler.follow(session, from)?;
     let failed = |e| Failure::new(crate::failure::Kind::Output, e);
     let signals = Signals::install(&[Signal::Interrupt, Signal::Terminate]).map_err(failed)?;
-    let mut over = false;
+    let mut watch = FileWatch::new(Backend::Auto, Duration::from_millis(20));
+    let (mut over, mut looked) = (false, None::<Instant>);
     loop {
-        let mut watch = FileWatch::new(Backend::Auto, Duration::from_millis(20));
-        for path in follower.watch_paths() {
-            // One that is gone meanwhile is found again by the next look.
-            drop(watch.add(&path));
-        }
         while let Some(entry) = follower.next()? {
             write(face, ostler, session, &entry)?;
+        }
+        // It may have moved on to files that were not watched yet: then there may be more.
+        if watch.set(follower.watch_paths()) {
+            continue;
         }
         if over || until == Until::Now {
             return Ok(Exit::Completed);
         }
-        // One more round: something may have been written before it settled and after we read.
-        over = until == Until::Settled && ostler.wait(session, Some(Instant::now()))? != still_running();
+        if until == Until::Settled && looked.is_none_or(|at| at.elapsed() >= LOOK) {
+            looked = Some(Instant::now());
+            // One more round: something may have been written before it settled and after we read.
+            over = ostler.wait(session, looked)? != still_running();
+        }
         if over {
             continue;
         }
