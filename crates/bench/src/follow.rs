@@ -6,10 +6,9 @@ use crate::stage::{Stage, beside};
 use ostler_core::ids::SessionId;
 use ostler_os::watch::{Backend, FileWatch};
 use ostler_store::{Cursor, Entry, Follower, Journal, SessionDir};
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -18,32 +17,29 @@ use uuid::Uuid;
 pub(crate) struct Watcher {
     follower: Follower,
     watch: FileWatch,
-    watched: BTreeSet<PathBuf>,
 }
 
 impl Watcher {
     pub(crate) fn new(follower: Follower) -> Self {
-        let watch = FileWatch::new(Backend::Auto, Duration::from_millis(20));
-        let mut watcher = Self { follower, watch, watched: BTreeSet::new() };
-        watcher.watch_files();
-        watcher
+        Self { follower, watch: FileWatch::new(Backend::Auto, Duration::from_millis(20)) }
     }
 
-    /// The next entry, if there is one.
-    pub(crate) fn next_now(&mut self) -> Option<Entry> {
-        self.follower.next().unwrap()
+    /// Everything that is there now; then waiting is for what comes.
+    pub(crate) fn skip(&mut self) {
+        while self.follower.next().unwrap().is_some() || self.watch.set(self.follower.watch_paths()) {}
     }
 
     /// The next entry.
     pub(crate) fn next(&mut self) -> Entry {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
-            if let Some(entry) = self.next_now() {
+            if let Some(entry) = self.follower.next().unwrap() {
                 return entry;
             }
             assert!(Instant::now() < deadline, "nothing came");
-            self.watch.wait(Some(Instant::now() + Duration::from_millis(100)), &[]).unwrap();
-            self.watch_files();
+            if !self.watch.set(self.follower.watch_paths()) {
+                self.watch.wait(Some(Instant::now() + Duration::from_millis(100)), &[]).unwrap();
+            }
         }
     }
 
@@ -54,17 +50,6 @@ impl Watcher {
                 return lines::read(&bytes);
             }
         }
-    }
-
-    fn watch_files(&mut self) {
-        let wanted: BTreeSet<PathBuf> = self.follower.watch_paths().into_iter().collect();
-        for gone in self.watched.difference(&wanted) {
-            self.watch.remove(gone);
-        }
-        for new in wanted.difference(&self.watched) {
-            self.watch.add(new).unwrap();
-        }
-        self.watched = wanted;
     }
 }
 

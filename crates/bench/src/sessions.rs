@@ -106,7 +106,7 @@ pub(crate) fn death(count: usize) -> Vec<Figure> {
         session.reaches("up");
         let child = PidFd::open(session.child()).unwrap().expect("it waits");
         let mut watcher = Watcher::new(stage.ostler.follow(session.id, Cursor::START).unwrap());
-        while watcher.next_now().is_some() {}
+        watcher.skip();
         let begun = now();
         child.kill().unwrap();
         while !matches!(watcher.next(), Entry::Ctl { row, .. } if matches!(row.ev, Event::Dead { .. })) {}
