@@ -26,7 +26,7 @@ const SMALL_FILES: u64 = 64 << 10;
 const LOOK: Duration = Duration::from_millis(2);
 
 impl Ostler {
-    /// Makes sure that a controller answers.
+    /// Makes sure that a controller answers, where there is something for one to do.
     ///
     /// # Errors
     /// [`ClientError::Controller`].
@@ -53,6 +53,10 @@ impl Ostler {
                 // The controller first: its keeper starts the next one. A keeper is only in the way when it doesn't.
                 let _ = kill_holder(&dir.lock()) || kill_holder(&dir.keeper_lock());
                 silent_since = Instant::now();
+            }
+            if !attended && !self.owes(session)? {
+                // All was done before anybody could be told.
+                return Ok(());
             }
             let due = started.is_none_or(|at| at.elapsed() >= Duration::from_secs(1));
             if !attended && due {
@@ -81,6 +85,11 @@ impl Ostler {
             }
         }
         Ok(false)
+    }
+
+    /// A controller would find something to do.
+    fn owes(&self, session: SessionId) -> Result<bool, ClientError> {
+        Ok(self.db().sessions_owing()?.contains(&session) && self.unparked(session)?)
     }
 
     /// Why neither keeper nor controller could even note who they are.

@@ -19,7 +19,7 @@ fn unfinished(session: &Session<'_>, failure: &str) -> Turn {
 fn killed_before_an_answer_it_is_offered_again_and_then_given_up() {
     let stable = Stable::new();
     // Its transcript never holds an answer, so the prompt runs each time.
-    let session = stable.session("start\n kill KILL\n");
+    let session = stable.session("otherwise\n kill KILL\n");
     let id = session.send("hello");
     unfinished(&session, "signal 9");
     assert_eq!(session.delivery(id).state, DeliveryState::Failed);
