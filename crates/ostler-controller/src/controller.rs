@@ -38,7 +38,7 @@ mod stderr;
 mod transcript;
 mod world;
 
-use crate::keeper::{CONTROLLER_BUSY, CONTROLLER_DONE};
+use crate::keeper::{CONTROLLER_BUSY, CONTROLLER_DONE, GLANCE};
 use control::Control;
 use disk::Full;
 pub(crate) use disk::disk_full;
@@ -82,7 +82,7 @@ pub fn main(args: &[OsString]) -> i32 {
 fn run(home: &Path, session: SessionId) -> Result<i32, ControllerError> {
     let home = Home::open(home)?;
     let dir = home.session(session);
-    let Some(lock) = lockfile::try_lock(&dir.lock())? else { return Ok(CONTROLLER_BUSY) };
+    let Some(lock) = lockfile::lock_within(&dir.lock(), GLANCE)? else { return Ok(CONTROLLER_BUSY) };
     lock.set_note(std::process::id().to_string().as_bytes())?;
     let db = home.db(Durability::Normal)?;
     let file = SessionFile::read(&dir)?;

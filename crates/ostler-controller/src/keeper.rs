@@ -27,6 +27,9 @@ pub const CONTROLLER_BUSY: i32 = 75;
 /// The controller has nothing left to do.
 pub const CONTROLLER_DONE: i32 = 0;
 
+/// How long a lock may be held by somebody who only wants to know whether it is free.
+pub(crate) const GLANCE: Duration = Duration::from_millis(100);
+
 /// How long a dead controller's place stays empty, by how often it died in a row.
 const BACKOFF: [u64; 6] = [0, 50, 200, 1_000, 3_000, 10_000];
 /// A controller that lived this long has not died in a row.
@@ -62,7 +65,7 @@ pub fn main(args: &[OsString]) -> i32 {
 }
 
 fn keep(post: &Post) -> Result<(), Box<dyn std::error::Error>> {
-    let Some(lock) = lockfile::try_lock(&post.dir.join("keeper.lock"))? else { return Ok(()) };
+    let Some(lock) = lockfile::lock_within(&post.dir.join("keeper.lock"), GLANCE)? else { return Ok(()) };
     lock.set_note(std::process::id().to_string().as_bytes())?;
     reap::become_subreaper()?;
     let signals = Signals::install(&SIGNALS)?;

@@ -8,9 +8,12 @@ use crate::durable::{is_same_file, open_private};
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The most of a note that is read, in bytes.
 const NOTE_LIMIT: u64 = 4096;
+/// Between two looks at a lock that is held.
+const LOOK: Duration = Duration::from_micros(500);
 
 /// A lock that is held until it is dropped. Children don't inherit it; a process that another thread is just forking
 /// holds a copy until its exec, so that a lock that was dropped may seem held for a moment more.
@@ -68,6 +71,22 @@ pub fn note(path: &Path) -> io::Result<Vec<u8>> {
 /// When the file cannot be opened or locked.
 pub fn try_lock(path: &Path) -> Result<Option<Lock>, PathError> {
     take(path, File::try_lock)
+}
+
+/// Like [`try_lock`], but looks again for as long as `patience` when it is held: whoever only wants to know whether it
+/// is free (with [`try_lock_shared`]) holds it for a moment.
+///
+/// # Errors
+/// As [`try_lock`].
+pub fn lock_within(path: &Path, patience: Duration) -> Result<Option<Lock>, PathError> {
+    let deadline = Instant::now() + patience;
+    loop {
+        let lock = try_lock(path)?;
+        if lock.is_some() || Instant::now() >= deadline {
+            return Ok(lock);
+        }
+        std::thread::sleep(LOOK);
+    }
 }
 
 /// Like [`try_lock`], but shared: any number of holders, none of them exclusive.

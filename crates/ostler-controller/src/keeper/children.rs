@@ -53,7 +53,10 @@ impl Children {
         };
         child.exit = Some(exit);
         let text = exit_words(Some(exit));
-        if let Err(error) = ostler_os::durable::replace_file(&child.dir.join("exit"), text.as_bytes()) {
+        // Whole or not there, but not brought to the disk: a death is told at once, and after a crash of the machine
+        // nobody needs to hear of it.
+        let (new, path) = (child.dir.join("exit.new"), child.dir.join("exit"));
+        if let Err(error) = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, path)) {
             log(&format!("failed to write the exit of generation {}: {error}", child.generation.display()));
         }
     }

@@ -1,8 +1,9 @@
 use crate::part;
 use crate::stage::{Stage, eventually, soon};
-use ostler_os::lockfile::{note, try_lock, try_lock_shared};
+use ostler_os::lockfile::{lock_within, note, try_lock, try_lock_shared};
 use ostler_os::process::PidFd;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 #[test]
 fn one_holder_at_a_time() {
@@ -24,6 +25,21 @@ fn shared_holders_share_and_keep_others_out() {
     assert!(try_lock(&path).unwrap().is_none());
     drop((first, second));
     eventually(|| try_lock(&path).unwrap());
+}
+
+#[test]
+fn a_glance_at_a_lock_keeps_nobody_from_it() {
+    let stage = Stage::new();
+    let path = stage.path("lock");
+    let glance = try_lock_shared(&path).unwrap().expect("it is free");
+    let begun = Instant::now();
+    assert!(lock_within(&path, Duration::from_millis(5)).unwrap().is_none());
+    assert!(begun.elapsed() >= Duration::from_millis(5));
+    std::thread::scope(|scope| {
+        let taker = scope.spawn(|| lock_within(&path, Duration::from_secs(20)).unwrap());
+        drop(glance);
+        assert!(taker.join().unwrap().is_some());
+    });
 }
 
 #[test]
