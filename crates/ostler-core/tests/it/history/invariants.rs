@@ -24,6 +24,13 @@ pub(super) fn always(session: &Session) {
     }
 }
 
+/// A machine that was folded from the journal alone, at any time, knows what the running one knows.
+pub(super) fn folding_again(session: &Session) {
+    if let Some(machine) = &session.machine {
+        assert_eq!(machine.project(), session.fold().project(), "folding again gives other rows");
+    }
+}
+
 /// When everything is over.
 pub(super) fn at_the_end(session: &Session) {
     let machine = session.fold();

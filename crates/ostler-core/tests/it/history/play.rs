@@ -69,6 +69,8 @@ pub(super) fn play(history: &History) -> (u64, Seen) {
         done += one(&mut session, *step, &mut seen);
         invariants::always(&session);
     }
+    session.controller();
+    invariants::folding_again(&session);
     done += drain(&mut session, &mut seen);
     invariants::at_the_end(&session);
     let rows = session.fold().project();
@@ -102,6 +104,8 @@ pub(super) fn narrate(history: &History) {
         }
     }
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        session.controller();
+        invariants::folding_again(&session);
         drain(&mut session, &mut Seen::default());
         invariants::at_the_end(&session);
     }));

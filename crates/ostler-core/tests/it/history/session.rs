@@ -289,7 +289,7 @@ impl Session {
         assert!(stopping || given_up || disturbed, "end_session cut off {what}");
     }
 
-    fn check_answers(&mut self, child: &Child) {
+    fn check_answers(&self, child: &Child) {
         let mut seen: BTreeMap<&str, bool> = BTreeMap::new();
         for (request, allowed) in &child.answers {
             let by_person = self.decided.contains(&(child.generation, request.clone(), true));
