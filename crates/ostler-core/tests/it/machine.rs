@@ -3,6 +3,8 @@
 //! A case is a text, one line each: `<` is a line of the child's, everything else is what somebody does. See
 //! [`script`] for the words.
 
+#[path = "machine/recordings.rs"]
+mod recordings;
 #[path = "machine/script.rs"]
 mod script;
 #[path = "machine/theme_a.rs"]
