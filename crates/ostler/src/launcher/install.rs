@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long another ostler's installation is waited for.
-const LOCK_WAIT: Duration = Duration::from_mins(15);
+const LOCK_WAIT: Duration = Duration::from_secs(15 * 60);
 
 /// How often progress is looked at.
 pub(super) const LOOK: Duration = Duration::from_millis(250);

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 pub const PROBE_DEADLINE: Duration = Duration::from_secs(20);
 
 /// The same for programs that may have to download the package first (`npx`).
-const DOWNLOAD_DEADLINE: Duration = Duration::from_mins(10);
+const DOWNLOAD_DEADLINE: Duration = Duration::from_secs(10 * 60);
 
 /// Programs that fetch what they run.
 const FETCHERS: &[&str] = &["npx", "pnpm", "pnpx", "bunx", "yarn", "npm"];

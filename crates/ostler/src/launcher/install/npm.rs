@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Without a byte more on disk for this long, npm is taken for stuck.
-const STALLED: Duration = Duration::from_mins(3);
+const STALLED: Duration = Duration::from_secs(3 * 60);
 
 /// npm's own word for bytes that aren't the pinned ones.
 const WRONG_BYTES: &str = "EINTEGRITY";
