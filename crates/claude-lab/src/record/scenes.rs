@@ -38,9 +38,13 @@ fn to_the_end(mut acts: Vec<Act>) -> Vec<Act> {
     acts
 }
 
-/// Where a version has receipts, waits for one.
-fn receipt(version: &Version, number: u8, state: &'static str) -> Vec<Act> {
-    if version.has_receipts() { vec![Wait(Seen::Receipt(number, state))] } else { Vec::new() }
+/// Waits until a prompt is queued: for its receipt, or for the answer to a request that was written behind it.
+fn queued(version: &Version, number: u8) -> Vec<Act> {
+    if version.has_receipts() {
+        vec![Wait(Seen::Receipt(number, "queued"))]
+    } else {
+        vec![Control("seen", json!({"subtype": "no_such_thing"})), Wait(Seen::Response("seen"))]
+    }
 }
 
 fn scenario(
@@ -100,7 +104,7 @@ fn turns() -> Vec<Scenario> {
         }),
         scenario("late-delivery", HALF, FAKE_HALF, |version| {
             let mut acts = vec![Prompt(1, "half"), Wait(Seen::Assistant), Prompt(2, "late")];
-            acts.extend(receipt(version, 2, "queued"));
+            acts.extend(queued(version, 2));
             acts.extend([Open("more"), Wait(Seen::Result), Wait(Seen::Result)]);
             to_the_end(acts)
         })
@@ -149,8 +153,7 @@ fn tools() -> Vec<Scenario> {
         .recorded(),
         scenario("steer-in-tool", LONG, FAKE_LONG, |version| {
             let mut acts = vec![Prompt(1, "go"), Wait(Seen::Assistant), Prompt(2, "steer")];
-            acts.extend(receipt(version, 2, "queued"));
-            acts.extend([Control("seen", json!({"subtype": "no_such_thing"})), Wait(Seen::Response("seen"))]);
+            acts.extend(queued(version, 2));
             acts.push(Open("more"));
             to_the_end(acts)
         })
@@ -231,14 +234,14 @@ fn interrupts() -> Vec<Scenario> {
         }),
         scenario("interrupt-queued", HALF, FAKE_HALF, |version| {
             let mut acts = vec![Prompt(1, "half"), Wait(Seen::Assistant), Prompt(2, "queued")];
-            acts.extend(receipt(version, 2, "queued"));
+            acts.extend(queued(version, 2));
             acts.extend([interrupt(), Wait(Seen::Result), Wait(Seen::Result)]);
             to_the_end(acts)
         }),
         scenario("interrupt-cancel-queued", HALF, FAKE_HALF, |version| {
             let stop = Control("stop", json!({"subtype": "interrupt", "cancel_queued": true}));
             let mut acts = vec![Prompt(1, "half"), Wait(Seen::Assistant), Prompt(2, "queued")];
-            acts.extend(receipt(version, 2, "queued"));
+            acts.extend(queued(version, 2));
             acts.push(stop);
             to_the_end(acts)
         }),
@@ -275,7 +278,7 @@ fn ends() -> Vec<Scenario> {
         scenario("end-mid-turn", HALF, FAKE_HALF, |_| vec![Prompt(1, "half"), Wait(Seen::Assistant), end()]),
         scenario("end-queued", HALF, FAKE_HALF, |version| {
             let mut acts = vec![Prompt(1, "half"), Wait(Seen::Assistant), Prompt(2, "queued")];
-            acts.extend(receipt(version, 2, "queued"));
+            acts.extend(queued(version, 2));
             acts.push(end());
             acts
         }),
@@ -312,7 +315,7 @@ fn channel() -> Vec<Scenario> {
                 Control(id, json!({"subtype": "cancel_async_message", "message_uuid": uuid}))
             };
             let mut acts = vec![Prompt(1, "half"), Wait(Seen::Assistant), Prompt(2, "queued")];
-            acts.extend(receipt(version, 2, "queued"));
+            acts.extend(queued(version, 2));
             acts.extend([
                 cancel("known", "11111111-0000-4000-8000-000000000002"),
                 Wait(Seen::Response("known")),

@@ -105,7 +105,7 @@ impl Scrubber {
         if is_time(text) {
             return Some(TIME.to_owned());
         }
-        if ID_KEYS.contains(&key) || text.starts_with("toolu_") || text.starts_with("msg_") {
+        if ID_KEYS.contains(&key) || is_api_id(text) {
             return Some(self.stable(text));
         }
         let new = self.uuids_in(&self.paths(text));
@@ -240,6 +240,12 @@ fn is_time(text: &str) -> bool {
             .all(|(at, byte)| bytes[*at] == *byte)
 }
 
+/// `toolu_…` and `msg_…` of the API, not a word such as `msg_lifecycle_v1`.
+fn is_api_id(text: &str) -> bool {
+    let rest = text.strip_prefix("toolu_").or_else(|| text.strip_prefix("msg_"));
+    rest.is_some_and(|rest| rest.len() >= 16 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
 fn uuid_at(text: &str, at: usize) -> bool {
     let Some(candidate) = text.as_bytes().get(at..at + 36) else { return false };
     candidate.iter().enumerate().all(|(index, byte)| match index {
@@ -264,6 +270,16 @@ mod tests {
                 r#"{"cwd":"/tmp/x1/run/work","p":"c/projects/-tmp-x1-run-work/7b19fdc4-0000-4000-8000-aaaaaaaaaaaa.jsonl","timestamp":"2026-11-30T15:49:00.564Z","duration_ms":123,"uuid":"7b19fdc4-0000-4000-8000-aaaaaaaaaaaa","keep":"11111111-0000-4000-8000-000000000001"}"#
             ),
             r#"{"cwd":"/scenario/work","p":"c/projects/-scenario-work/00000000-0000-4000-8000-000000000001.jsonl","timestamp":"2026-01-01T00:00:00.000Z","duration_ms":7,"uuid":"00000000-0000-4000-8000-000000000001","keep":"11111111-0000-4000-8000-000000000001"}"#
+        );
+    }
+
+    #[test]
+    fn ids_of_the_api_are_numbered_and_words_are_not() {
+        assert_eq!(
+            scrub(
+                r#"{"a":"toolu_91dc753ab81d5a7a5bc477a7","b":"msg_lifecycle_v1","task_id":"b8oc3bgem","file":"t/b8oc3bgem.output"}"#
+            ),
+            r#"{"a":"toolu_00000001","b":"msg_lifecycle_v1","task_id":"b00000002","file":"t/b00000002.output"}"#
         );
     }
 
