@@ -209,31 +209,31 @@ pub(crate) fn throughput(rounds: usize, count: u64) -> Vec<Figure> {
     });
     let fast = |key, what, samples: Vec<f64>| Figure::new(key, what, Unit::PerSecond, samples);
     let stage = Stage::new();
+    let (burst, alone) = (0..rounds).map(|_| burst(&stage)).unzip();
     vec![
         fast("follow-warm", "follower, lines of 250 bytes out of a warm file", warm.collect())
             .target(300_000.0),
         fast("read-warm", "beside: the same file in bare chunks", bare.collect()).beside(),
-        fast(
-            "burst",
-            "a burst of 20 000 lines while a follower watches",
-            (0..rounds).map(|_| burst(&stage)).collect(),
-        ),
+        fast("burst", "follower, 20 000 lines as fast as they are written", burst),
+        fast("burst-writing", "beside: the writing of them", alone).beside(),
     ]
 }
 
-/// From the first line's writing to the last one's arrival.
-fn burst(stage: &Stage) -> f64 {
+/// Lines a second: from the first line's writing to the last one's arrival, and to its writing.
+fn burst(stage: &Stage) -> (f64, f64) {
     const COUNT: u64 = 20_000;
     let dir = journal(stage).1;
     let mut watcher = Watcher::new(Journal::open(&dir).read_from(Cursor::START).unwrap());
     let child = writer(COUNT, Duration::ZERO, append(&dir.generation(1).out()));
-    let mut first = 0;
+    let (mut first, mut last) = (0, 0);
     waits(COUNT, || {
-        let (number, written) = watcher.line();
-        first = if number == 0 { written } else { first };
-        (number, written)
+        let line = watcher.line();
+        first = if line.0 == 0 { line.1 } else { first };
+        last = line.1;
+        line
     });
-    let took = Duration::from_nanos(now().saturating_sub(first));
+    let rate = |until: u64| COUNT as f64 * 1e9 / until.saturating_sub(first) as f64;
+    let rates = (rate(now()), rate(last));
     ended(child);
-    COUNT as f64 / took.as_secs_f64()
+    rates
 }

@@ -3,29 +3,32 @@
 use crate::figure::{Figure, Unit};
 use crate::follow::Watcher;
 use crate::lines::now;
-use crate::stage::{Session, Stage};
+use crate::stage::{Session, Stage, beside};
 use ostler_core::ctl::Event;
 use ostler_os::process::PidFd;
 use ostler_store::{Cursor, Entry};
-use std::time::Duration;
+use serde_json::json;
+use std::fs::File;
+use std::time::{Duration, Instant};
 
 /// Lines of the child whose session is weighed.
 const LINES: usize = 1_000;
 
-/// Keeper and controller of a child that has written its lines and waits.
+/// Keeper and controller of a child that has written its lines and waits in the middle of its turn.
 pub(crate) fn memory(rounds: usize) -> Vec<Figure> {
+    // What was linked just now is not on the disk yet, and such pages count as dirty.
+    File::open(beside("ostler")).unwrap().sync_all().unwrap();
     let stage = Stage::new();
     // Lines as they stream in, of about 250 bytes.
-    let delta = |n: usize| {
+    let line = |n: usize| {
         let text = format!("word {n} and a few more words of an answer that is being written");
-        let event = format!(
-            r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}}}"#
-        );
-        format!(" line {{\"type\":\"stream_event\",\"event\":{event},\"parent_tool_use_id\":null}}\n")
+        let delta =
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}});
+        format!(" line {}\n", json!({"type": "stream_event", "event": delta, "parent_tool_use_id": null}))
     };
-    let lines: String = (0..LINES).map(delta).collect();
+    let lines: String = (0..LINES).map(line).collect();
     let script = format!("turn\n{lines} mark written\n until weighed\n say done\n");
-    let mut found: Vec<Vec<f64>> = vec![Vec::new(); 6];
+    let mut found: Vec<Vec<f64>> = vec![Vec::new(); 7];
     for _ in 0..rounds {
         let session = stage.session(&script);
         session.send();
@@ -34,26 +37,36 @@ pub(crate) fn memory(rounds: usize) -> Vec<Figure> {
         for _ in 0..2 {
             session.stage.ostler.status(session.id).unwrap();
         }
-        std::thread::sleep(Duration::from_millis(700));
-        let [keeper, controller] = session.ours().map(weigh);
+        std::thread::sleep(Duration::from_millis(500));
+        let pids = session.ours();
+        let (begun, before) = (Instant::now(), pids.map(busy));
+        std::thread::sleep(Duration::from_millis(500));
+        let spent: f64 = pids.map(busy).iter().sum::<f64>() - before.iter().sum::<f64>();
+        let [keeper, controller] = pids.map(weigh);
         let both = [keeper[0] + controller[0], keeper[1] + controller[1]];
-        for (into, mib) in found.iter_mut().zip([both, keeper, controller].concat()) {
-            into.push(mib);
-        }
+        let samples = [&both[..], &keeper, &controller, &[spent / begun.elapsed().as_secs_f64()]].concat();
+        found.iter_mut().zip(samples).for_each(|(into, sample)| into.push(sample));
         session.opens("weighed");
         session.rests();
     }
-    let names = [
-        ("both-pss", "keeper + controller after 1 000 lines, Pss"),
-        ("both-private", "keeper + controller, private dirty"),
-        ("keeper-pss", "– keeper, Pss"),
-        ("keeper-private", "– keeper, private dirty"),
-        ("controller-pss", "– controller, Pss"),
-        ("controller-private", "– controller, private dirty"),
-    ];
-    let figures =
-        names.into_iter().zip(found).map(|((key, what), mib)| Figure::new(key, what, Unit::MiB, mib));
-    figures.enumerate().map(|(n, figure)| if n == 0 { figure.target(4.0) } else { figure }).collect()
+    let mut found = found.into_iter();
+    let mut next = |key, what, unit| Figure::new(key, what, unit, found.next().expect("seven of them"));
+    vec![
+        next("both-pss", "keeper + controller after 1 000 lines, Pss", Unit::MiB).target(4.0),
+        next("both-private", "keeper + controller, private dirty", Unit::MiB),
+        next("keeper-pss", "– keeper, Pss", Unit::MiB).beside(),
+        next("keeper-private", "– keeper, private dirty", Unit::MiB).beside(),
+        next("controller-pss", "– controller, Pss", Unit::MiB).beside(),
+        next("controller-private", "– controller, private dirty", Unit::MiB).beside(),
+        next("busy", "processor time of both in a second in which nothing happens", Unit::Millis),
+    ]
+}
+
+/// Processor time that a process has had, in milliseconds.
+fn busy(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("a kernel that says it");
+    let nanos = stat.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok());
+    nanos.expect("nanoseconds come first") / 1e6
 }
 
 /// Pss and private dirty of a process, in MiB.
