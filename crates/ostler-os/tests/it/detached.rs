@@ -119,7 +119,7 @@ fn this_executable_starts_again_after_it_was_deleted() {
 pub(crate) fn from_deleted_exe() {
     let stage = PathBuf::from(std::env::var_os("DIR").unwrap());
     fs::remove_file(stage.join("copy")).unwrap();
-    let argv = [me::exe().unwrap().into(), "--list".into(), "--ignored".into()];
+    let argv = [me::exe().unwrap().into(), "--list".into()];
     let again = spawn_detached(&argv, &[], &stage.join("log")).unwrap();
     fs::write(stage.join("done"), format!("{}\n", again.pid)).unwrap();
 }
