@@ -174,5 +174,5 @@ fn last_total(version: &str, scene: &str) -> f64 {
         Message::Result(result) => result.total_cost_usd,
         _ => None,
     });
-    totals.last().unwrap()
+    totals.fold(None, |_, total| Some(total)).unwrap()
 }
