@@ -188,6 +188,12 @@ impl Machine {
         self.child.as_ref().map_or(InterruptStatus::Gone, |c| c.interrupt_status(request_id))
     }
 
+    /// The interrupt that was written to the child and that no result has followed yet.
+    #[must_use]
+    pub fn outstanding_interrupt(&self) -> Option<&str> {
+        self.child.as_ref().and_then(|c| c.interrupt.as_ref()).map(|i| i.request_id.as_str())
+    }
+
     /// A decision that was recorded for a question of the current child, with its message.
     #[must_use]
     pub fn decided(&self, request_id: &str) -> Option<(Decision, Option<String>)> {

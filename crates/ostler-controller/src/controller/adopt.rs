@@ -16,6 +16,8 @@ impl Controller {
         if self.machine.phase() == Phase::Cold {
             return Ok(());
         }
+        // How long a child at rest has been resting is not known; it counts from here.
+        self.wants.rested_since = Some(self.now());
         let files = self.dir.generation(self.machine.generation());
         self.pump()?;
         if !alive::is_busy(&files.alive())? {

@@ -190,9 +190,10 @@ impl Controller {
         if self.refresh().is_err() || (self.machine.open_turn().is_none() && !self.will_start()) {
             return Some(Answer::NothingRunning);
         }
-        // A second interrupt joins the first.
-        let request_id = match &self.wants.interrupt {
-            Some(wish) => wish.request_id.clone(),
+        // A second interrupt joins the first, whether that waits to be written or for its result.
+        let wish = self.wants.interrupt.as_ref().map(|w| w.request_id.as_str());
+        let request_id = match wish.or_else(|| self.machine.outstanding_interrupt()) {
+            Some(first) => first.to_owned(),
             None => {
                 let id = format!("ostler-interrupt-{}", uuid::Uuid::new_v4());
                 self.wants.interrupt = Some(Wish { request_id: id.clone(), cancel_queued });

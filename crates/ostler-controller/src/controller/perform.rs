@@ -102,10 +102,9 @@ impl Controller {
             self.say(Event::Decided { request_id, decision, by, message })?;
             crash::point("decided");
         }
-        if let Some(bytes) = self.answer_line(request_id)? {
-            self.write_line(Line::Answer { request_id: request_id.to_owned() }, bytes)?;
-        }
-        Ok(())
+        // A question that can't be read again is refused: it would wait for ever, and be decided for ever.
+        let bytes = self.answer_line(request_id)?.unwrap_or_else(|| refusal(request_id));
+        self.write_line(Line::Answer { request_id: request_id.to_owned() }, bytes)
     }
 
     /// The bytes of an answer, from what the child asked and what was decided.
