@@ -165,7 +165,7 @@ fn parser_failure(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
     let failure = Failure::new(Kind::Usage, UsageError::Parser(text.to_owned()));
-    if error.kind() == ErrorKind::UnknownArgument && error.to_string().contains("<PROMPT>") {
+    if error.kind() == ErrorKind::UnknownArgument && text.contains("PROMPT") {
         return failure.hint("a prompt that begins with `-` goes behind `--`: ostler run -- \"- one\"");
     }
     failure

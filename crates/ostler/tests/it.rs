@@ -2,9 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it fails; its helpers too")]
 
 mod it {
+    mod bad_input;
+    mod desk;
+    mod desk_sessions;
     mod doctor;
     mod engine;
     mod fake_machine;
+    mod json_fields;
+    mod json_output;
     mod launcher_command;
     mod launcher_install;
     mod launcher_search;
@@ -17,4 +22,9 @@ mod it {
     mod real_stops;
     mod real_tasks;
     mod real_turns;
+    mod reference;
+    mod runs;
+    mod terminal;
+    mod view_lines;
+    mod view_recordings;
 }

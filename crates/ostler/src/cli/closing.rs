@@ -10,6 +10,7 @@ use crate::view::{self, Closing};
 use ostler_controller::client::{Ostler, Summary};
 use ostler_core::ids::SessionId;
 use ostler_core::rows::{Outcome, Turn};
+use std::time::{Duration, Instant};
 
 /// How the end is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +30,10 @@ pub(super) fn close(
     ended: &Ended,
     manner: Manner,
 ) -> Result<Exit, Failure> {
-    let summary = ostler.summary(session)?;
+    let summary = match ended {
+        Ended::Answered(answer) => answered(ostler, session, answer)?,
+        _ => ostler.summary(session)?,
+    };
     let exit = exit_of(ended, &summary);
     let answer = match ended {
         Ended::Answered(answer) => answer.text.clone(),
@@ -67,6 +71,35 @@ pub(super) fn close(
         Manner::Whole => face.remark(view::closing(face.paint_errors(), &closing).trim_end()),
     }
     Ok(exit)
+}
+
+/// How long the store may lag behind the journal: controllers commit a few times a second.
+const LAG: Duration = Duration::from_secs(2);
+
+/// The summary of a turn that has answered and not settled. The store is waited for, so that tokens and dollars are
+/// those of the answer.
+fn answered(ostler: &Ostler, session: SessionId, answer: &Answer) -> Result<Summary, Failure> {
+    let deadline = Instant::now() + LAG;
+    let rows = loop {
+        let rows = ostler.db().load_projection(session)?;
+        if rows.turns.last().is_some_and(|turn| turn.results > 0) || Instant::now() >= deadline {
+            break rows;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let mut summary = ostler.summary(session)?;
+    summary.outcome = Some(outcome_of(answer));
+    summary.turn_usd = match rows.turns.last() {
+        Some(turn) => rows.spend.iter().filter(|s| s.generation == turn.generation).map(|s| s.usd).sum(),
+        None => None,
+    };
+    summary.turn = rows.turns.last().cloned().map(|turn| Turn {
+        failure: answer.failure.clone(),
+        rounds: answer.rounds.unwrap_or(turn.rounds),
+        denials: turn.denials.max(answer.denials),
+        ..turn
+    });
+    Ok(summary)
 }
 
 /// The time to wait is over.
@@ -112,18 +145,15 @@ fn closing(
         remarks.push(view::clip(&view::one_line(message), 300));
     }
     remarks.extend(turn.map(remarks_of).unwrap_or_default());
-    let answered = match ended {
-        Ended::Answered(answer) => Some(answer),
-        _ => None,
+    let ms = match ended {
+        Ended::Answered(answer) => answer.ms,
+        _ => turn.and_then(|t| Some(u64::try_from(t.settled_at?.since(t.started_at)).unwrap_or(0))),
     };
     Closing {
-        outcome: answered.map_or(summary.outcome, |a| Some(outcome_of(a))),
-        failure: match answered {
-            Some(answer) => answer.failure.clone(),
-            None => turn.and_then(|t| t.failure.clone()),
-        },
+        outcome: summary.outcome,
+        failure: turn.and_then(|t| t.failure.clone()),
         rounds: turn.map_or(0, |t| t.rounds),
-        ms: turn.and_then(|t| Some(u64::try_from(t.settled_at?.since(t.started_at)).unwrap_or(0))),
+        ms,
         denials: turn.map_or(0, |t| t.denials),
         remarks,
         turns: summary.turns,
@@ -183,10 +213,7 @@ fn exit_of(ended: &Ended, summary: &Summary) -> Exit {
     match ended {
         Ended::Left(_) => Exit::StillRunning,
         Ended::Parked(_) => Exit::Failed,
-        Ended::Answered(answer) => {
-            turn_exit(outcome_of(answer), answer.failure.as_deref(), answer.denials > 0)
-        }
-        Ended::Shown | Ended::Settled => {
+        Ended::Shown | Ended::Settled | Ended::Answered(_) => {
             let turn = summary.turn.as_ref();
             match summary.outcome {
                 None => Exit::Completed,

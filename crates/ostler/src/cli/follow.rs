@@ -87,7 +87,11 @@ pub(super) struct Answer {
     /// It tells of an interrupt.
     pub(super) interrupted: bool,
     /// Calls that were denied.
-    pub(super) denials: usize,
+    pub(super) denials: u32,
+    /// Rounds of the model.
+    pub(super) rounds: Option<u32>,
+    /// How long it took, in milliseconds.
+    pub(super) ms: Option<u64>,
 }
 
 /// How often the store is looked at while something runs.

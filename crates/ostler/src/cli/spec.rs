@@ -8,8 +8,8 @@ use claude_lab::Script;
 use ostler_core::argv::Platform;
 use ostler_core::env::{self, Choice};
 use ostler_core::spec::{
-    CacheTtl, Credential, DEFAULT_MODEL, LabSpec, LaunchSpec, PermissionMode, SettingSources, full_model_id,
-    parse_extra,
+    CacheTtl, Credential, DEFAULT_MODEL, Environment, LabSpec, LaunchSpec, Launcher, PermissionMode,
+    PinnedFile, Resolved, SettingSources, full_model_id, parse_extra,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ pub(super) fn launch_spec(args: &SpecArgs, face: &Face) -> Result<LaunchSpec, Fa
     let lab = lab(args)?;
     let environment = env::capture(&parent, &choice(args, lab.is_some())?, platform)?;
     // Everything that can be refused quickly is refused before claude is looked for or even installed.
-    let texts = Texts::read(args)?;
-    let extra = parse_extra(&args.claude_flag)?;
+    let mut spec = described(args, &cwd, environment, lab)?;
+    spec.validate(platform)?;
 
     let here = current_dir()?;
     let mut search = Search::new(&parent, &here);
@@ -33,10 +33,21 @@ pub(super) fn launch_spec(args: &SpecArgs, face: &Face) -> Result<LaunchSpec, Fa
     let mut shown = Installing::new(face);
     let found = launcher::find(&search, &mut |p| shown.show(p));
     shown.end();
-    let launcher = found?.launcher;
+    spec.launcher = found?.launcher;
+    spec.validate(platform)?;
+    Ok(spec)
+}
 
+/// Everything but the launcher.
+fn described(
+    args: &SpecArgs,
+    cwd: &str,
+    environment: Environment,
+    lab: Option<LabSpec>,
+) -> Result<LaunchSpec, Failure> {
+    let texts = Texts::read(args)?;
     let model = full_model_id(args.model.as_deref().unwrap_or(DEFAULT_MODEL));
-    let mut spec = LaunchSpec::new(launcher, &model, &cwd, environment);
+    let mut spec = LaunchSpec::new(no_launcher_yet(), &model, cwd, environment);
     spec.fallback_models = args.fallback_model.iter().map(|m| full_model_id(m)).collect();
     spec.tools = args.tools.as_ref().map(|t| t.iter().filter(|t| !t.is_empty()).cloned().collect());
     spec.allowed.clone_from(&args.allowed_tools);
@@ -54,10 +65,24 @@ pub(super) fn launch_spec(args: &SpecArgs, face: &Face) -> Result<LaunchSpec, Fa
     spec.max_turns = args.max_turns;
     spec.max_budget_usd = args.max_budget_usd;
     spec.lab = lab;
-    spec.extra = extra;
+    spec.extra = parse_extra(&args.claude_flag)?;
     texts.put_into(&mut spec);
-    spec.validate(platform)?;
     Ok(spec)
+}
+
+/// Stands where the launcher will be, so that everything else can be checked before claude is looked for.
+fn no_launcher_yet() -> Launcher {
+    let path = if std::path::MAIN_SEPARATOR == '/' { "/claude" } else { "C:\\claude" };
+    let program = PinnedFile { path: path.to_owned(), sha256: String::new(), size: 0, mtime_ns: 0 };
+    let resolved = Resolved {
+        env: Vec::new(),
+        program,
+        args: Vec::new(),
+        scripts: Vec::new(),
+        version: String::new(),
+        agents_by_file: true,
+    };
+    Launcher { command: vec![path.to_owned()], resolved }
 }
 
 /// Texts that options name files for.

@@ -42,7 +42,16 @@ impl From<ClientError> for Failure {
             ClientError::Db(e) => e.into(),
             ClientError::EmptyPrompt => UsageError::EmptyPrompt.into(),
             ClientError::PromptTooLarge { .. } | ClientError::NoCwd { .. } => Self::new(Kind::Usage, error),
-            ClientError::File { .. } | ClientError::Journal { .. } => Self::new(Kind::Store, error),
+            ClientError::Journal { session, source } => match source.downcast::<JournalError>() {
+                Ok(journal) => match *journal {
+                    JournalError::Cursor(e) => e.into(),
+                    other => {
+                        Self::new(Kind::Store, ClientError::Journal { session, source: Box::new(other) })
+                    }
+                },
+                Err(source) => Self::new(Kind::Store, ClientError::Journal { session, source }),
+            },
+            ClientError::File { .. } => Self::new(Kind::Store, error),
             ClientError::NotTaking { .. } | ClientError::Lost { .. } | ClientError::Withdrawn => {
                 Self::new(Kind::Conflict, error)
             }

@@ -80,7 +80,8 @@ impl View {
         }
         match &line.event {
             Event::MessageStart { .. } => {
-                if self.speech.message() {
+                let was_cut = self.speech.message();
+                if was_cut {
                     self.note("that was cut off; the model begins again");
                 }
             }
@@ -96,6 +97,11 @@ impl View {
     fn assistant(&mut self, line: &Assistant) {
         let lane = Lane::of(line.common.parent_tool_use_id.as_ref());
         let said = if line.is_synthetic() || line.error.is_some() { Kind::Error } else { Kind::Text };
+        // What the CLI puts where the model said nothing.
+        let nothing = |block: &Block| matches!(block, Block::Text(text) if text == "(no content)");
+        if line.is_synthetic() && line.blocks.iter().all(nothing) {
+            return;
+        }
         self.blocks(lane, said, &line.blocks);
     }
 
@@ -140,6 +146,7 @@ impl View {
             self.speech.whole(&mut self.page, Kind::Text, &text);
         }
         self.speech.end();
+        self.page.set_apart();
     }
 
     fn failure(&mut self, line: &ResultLine) {
@@ -238,7 +245,8 @@ impl View {
         if line.ambient {
             return;
         }
-        let what = line.summary.clone().or_else(|| self.tasks.get(&line.task_id).cloned());
+        let summary = line.summary.clone().filter(|s| !s.trim().is_empty());
+        let what = summary.or_else(|| self.tasks.get(&line.task_id).cloned());
         let what = self.fit(&what.unwrap_or_else(|| line.task_id.clone()), 30);
         let text = format!("background task {}: {what}", one_line(&line.status));
         if line.status == "completed" { self.note(&text) } else { self.warn(&text) }

@@ -24,11 +24,13 @@ pub(super) struct Page {
     out: String,
     at_line_start: bool,
     last: Option<Part>,
+    /// What comes next is something new.
+    apart: bool,
 }
 
 impl Page {
     pub(super) fn new(paint: Paint) -> Self {
-        Self { paint, out: String::new(), at_line_start: true, last: None }
+        Self { paint, out: String::new(), at_line_start: true, last: None, apart: false }
     }
 
     pub(super) fn take(&mut self) -> String {
@@ -76,10 +78,16 @@ impl Page {
         }
     }
 
-    /// An empty line between text and what is not text.
+    /// What comes next is set apart from what stands here.
+    pub(super) const fn set_apart(&mut self) {
+        self.apart = true;
+    }
+
+    /// An empty line between text and what is not text, and between two things that were set apart.
     fn begin(&mut self, part: Part) {
+        let apart = std::mem::take(&mut self.apart);
         let Some(last) = self.last.replace(part) else { return };
-        if last != part {
+        if last != part || apart {
             self.end_line();
             if last == Part::Text || part == Part::Text {
                 self.out.push('\n');

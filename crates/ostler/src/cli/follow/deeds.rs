@@ -53,7 +53,8 @@ impl Deeds {
                         Ok(format!("! {} queued messages will still be answered", queued.len()))
                     }
                     Interrupted::NothingRunning => {
-                        Ok("! no turn is running yet; Ctrl-C again stops claude".to_owned())
+                        Ok("! no turn is running that could be interrupted; Ctrl-C again stops claude"
+                            .to_owned())
                     }
                     Interrupted::Forced(why) => Ok(format!("! the interrupt was not taken: {why}")),
                 });

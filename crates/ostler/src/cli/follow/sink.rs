@@ -126,7 +126,9 @@ impl Sink {
             text: line.result.clone(),
             failure: failed.then_some(kind),
             interrupted,
-            denials: line.permission_denials.len(),
+            denials: u32::try_from(line.permission_denials.len()).unwrap_or(u32::MAX),
+            rounds: line.num_turns.and_then(|n| u32::try_from(n).ok()),
+            ms: line.duration_ms,
         });
     }
 
