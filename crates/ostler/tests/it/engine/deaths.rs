@@ -49,9 +49,13 @@ fn killed_in_the_middle_of_its_answer_the_delivery_is_cut() {
     let stable = Stable::new();
     let session = stable.session("turn\n tool Bash {}\n until never\n then\n say done\n");
     let id = session.send("work");
-    until("the tool to run", || {
-        let out = std::fs::read_to_string(session.generation(1).out()).unwrap_or_default();
-        out.contains("tool_use").then_some(())
+    // On stdout it is earlier than in the transcript, and only what is there is known to the next process.
+    let projects = stable.path("user").join(".claude/projects");
+    until("the tool call to be in the transcript", || {
+        let name = format!("{}.jsonl", session.id);
+        let folders = std::fs::read_dir(&projects).into_iter().flatten().flatten();
+        let mut texts = folders.filter_map(|f| std::fs::read_to_string(f.path().join(&name)).ok());
+        texts.any(|text| text.contains("tool_use")).then_some(())
     });
     kill(session.child());
     session.wait();
