@@ -16,6 +16,7 @@ mod it {
     mod real_clear;
     mod real_deaths;
     mod real_faults;
+    mod real_front_door;
     mod real_launcher;
     mod real_questions;
     mod real_stage;
