@@ -106,3 +106,26 @@ fn a_script_of_ones_own(version: &str) {
     assert_eq!(ran.out.trim_end(), "The script says:  /clear");
     door.close();
 }
+
+/// What the README shows is what one sees, numbers and names aside.
+#[test]
+fn the_readme_shows_what_one_sees() {
+    let readme = include_str!("../../../../README.md");
+    let (_, shown) = readme.split_once("$ ostler run --lab \"Say hello\"\n").expect("the README runs the lab");
+    let shown = shown.split("```").next().unwrap();
+    let door = FrontDoor::new("2.1.332");
+    let ran = door.run(&["--lab", "Say hello"]).exits(0);
+    assert_eq!(shape(&ran.out), shape(shown), "{}", ran.all());
+    door.close();
+}
+
+/// Numbers, ids and the way to the program differ from run to run.
+fn shape(text: &str) -> String {
+    let word = |word: &str| if word.bytes().any(|b| b.is_ascii_digit()) { "#" } else { word }.to_owned();
+    let line = |line: &str| match line.split_once("go on") {
+        Some((before, how)) => format!("{before}go on {}", &how[how.find("send").unwrap_or(0)..]),
+        None => line.to_owned(),
+    };
+    let words = |text: String| text.split_whitespace().map(word).collect::<Vec<_>>().join(" ");
+    text.lines().map(|l| words(line(l))).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("\n")
+}
