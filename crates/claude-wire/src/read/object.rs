@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// An object that a view can hold: what [`object!`](crate::object) writes.
+/// An object that a view can hold: what `object!` writes.
 pub(crate) trait Object<'de>: Default {
     /// Takes the value of `key` out of the map, whether it wants it or not.
     fn field<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A, mode: Mode) -> Result<(), A::Error>;

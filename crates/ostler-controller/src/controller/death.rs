@@ -7,6 +7,10 @@ use ostler_core::ctl::{Event, Exit, KillReason};
 use ostler_core::machine::Phase;
 use ostler_os::alive;
 use ostler_store::GenDir;
+use std::time::{Duration, Instant};
+
+/// How long the exit of a process may take that has closed its files.
+const EXIT: Duration = Duration::from_secs(2);
 
 impl Controller {
     /// Announces a kill and carries it out; the death itself is noticed like any other.
@@ -46,7 +50,10 @@ impl Controller {
     }
 
     pub(super) fn buried(&mut self, files: &GenDir) -> Result<(), ControllerError> {
-        self.child = None;
+        // Its files are closed; its exit may take a moment more, and the row says that it is dead.
+        if let Some((_, handle)) = self.child.take() {
+            let _ = handle.wait(Instant::now() + EXIT)?;
+        }
         self.pipe = None;
         self.pump()?;
         // What it left behind, in whatever group or session: found as our keeper's descendants and by its marker.

@@ -107,13 +107,14 @@ fn the_child_dies_while_text_streams(version: &'static str) {
     let rows = session.projection();
     assert_eq!(rows.turns[0].outcome, Some(Outcome::Unfinished), "{turn:?}");
     assert_eq!(rows.turns[0].failure.as_deref(), Some("signal 9"));
-    let (outcome, state) = if is_new(version) {
-        (Outcome::Completed, DeliveryState::Completed)
-    } else {
-        (Outcome::Unfinished, DeliveryState::Cut)
-    };
-    assert_eq!((turn.generation, turn.outcome), (2, Some(outcome)), "{rows:#?}");
-    assert_eq!(session.delivery(id).state, state);
+    let state = session.delivery(id).state;
+    assert_eq!(turn.generation, 2, "{rows:#?}");
+    match turn.outcome {
+        Some(Outcome::Completed) => assert_eq!(state, DeliveryState::Completed, "{rows:#?}"),
+        // 2.1.200 runs it again only when it was killed before the message was in its transcript.
+        Some(Outcome::Unfinished) if !is_new(version) => assert_eq!(state, DeliveryState::Cut, "{rows:#?}"),
+        _ => panic!("{rows:#?}"),
+    }
     stage.finish(&KILLED);
 }
 

@@ -2,7 +2,7 @@
 //! are told.
 
 use super::engine::stable::Session;
-use super::real_stage::{Paid, Stage, is_new, on_both_versions, said};
+use super::real_stage::{Paid, Stage, is_new, on_both_versions, said, streams};
 use ostler_core::ctl::Exit;
 use ostler_core::rows::{DeliveryState, Outcome, Turn};
 
@@ -90,15 +90,23 @@ fn status_529(version: &'static str) {
 
 /// A newer CLI asks again, an older one ends the turn with an error.
 fn a_cut_stream(version: &'static str) {
-    let stage = Stage::new(version, "otherwise\n say half of a sen\n cut\nretry\n say The whole sentence.\n");
+    let script = "otherwise\n say half of a sen\n pause until cut\n cut\nretry\n say The whole sentence.\n";
+    let stage = Stage::new(version, script);
     let session = stage.session();
+    let id = session.send("go");
+    // An older one asks again too, when it has seen nothing of the answer.
+    streams(&session, 1, "half");
+    stage.lab.release("cut");
+    let turn = session.wait();
     if is_new(version) {
-        session.completes("go");
+        assert_eq!((turn.outcome, turn.results), (Some(Outcome::Completed), 1), "{turn:?}");
         assert_eq!(session.answer(), "The whole sentence.");
         let why = "2.1.332 forgets an answer that broke off and that it asks for again";
         stage.finish(&Paid::Without(why, |charge| !charge.complete));
     } else {
-        fails(&session, "go", "api_error", &[]);
+        let failed = (Some(Outcome::Failed), Some("api_error"));
+        assert_eq!((turn.outcome, turn.failure.as_deref()), failed, "{turn:?}");
+        assert_eq!(session.delivery(id).state, DeliveryState::Failed);
         stage.finish(&Paid::Exactly);
     }
 }
