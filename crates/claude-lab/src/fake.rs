@@ -1,8 +1,8 @@
 //! Fake children: a `claude` that plays a script or a recorded session, for what the real one will not do on command.
 //!
 //! The executable is `fake-claude`; `docs/fake-claude.md` describes its scripts and says what was compared with the
-//! real CLI. It is one loop in one thread ([`engine`]): what arrives on stdin and signals come through a channel
-//! ([`input`]), and every place where the script waits keeps reading from it, so a fake child answers control requests
+//! real CLI. It is one loop in one thread (`engine`): what arrives on stdin and signals come through a channel
+//! (`input`), and every place where the script waits keeps reading from it, so a fake child answers control requests
 //! in the middle of a turn as the real one does.
 
 mod args;

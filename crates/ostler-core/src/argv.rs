@@ -1,7 +1,7 @@
 //! Launch spec → command line and the files beside it. Pure: the same spec gives the same bytes, on any machine.
 //!
 //! Flags come in one fixed order, each followed by its value as a word of its own. Whatever could hold a secret or a
-//! prompt is written to a file in the session's folder first ([`files`]) and argv names only the path: on most
+//! prompt is written to a file in the session's folder first ([`files()`]) and argv names only the path: on most
 //! systems everybody may read everybody's command lines.
 
 mod compact;

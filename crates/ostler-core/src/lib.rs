@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`spec`] | the launch spec: everything that decides how a child starts |
 //! | [`argv`] | launch spec → command line and launch files |
-//! | [`env`] | launch spec → environment |
+//! | [`mod@env`] | launch spec → environment |
 //! | [`ids`] | the names of sessions, deliveries, conversations; wall-clock milliseconds |
 //! | [`ctl`] | the rows of `gen/N/ctl`: what ostler wrote to a child and what it decided |
 //! | [`rows`] | what a journal folds to: the records that the store keeps and can rebuild |
