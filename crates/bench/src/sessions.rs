@@ -114,7 +114,7 @@ pub(crate) fn death(count: usize) -> Vec<Figure> {
     let stage = Stage::new();
     let mut took = Vec::new();
     for _ in 0..count {
-        let session = stage.session("otherwise\n mark up\n until never\n");
+        let session = stage.session("otherwise\n mark up\n until free\n");
         session.send();
         session.reaches("up");
         let child = PidFd::open(session.child()).unwrap().expect("it waits");
@@ -126,7 +126,7 @@ pub(crate) fn death(count: usize) -> Vec<Figure> {
         took.push(millis(begun, now()));
         drop(watcher);
         // What it had not answered is offered to another child.
-        session.stage.ostler.stop(session.id).unwrap();
+        session.opens("free");
         session.rests();
     }
     vec![Figure::new("death", "a child is killed → its `dead` row is seen", Unit::Millis, took).target(20.0)]
