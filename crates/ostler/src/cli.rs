@@ -132,6 +132,11 @@ pub fn main(args: Vec<OsString>) -> Exit {
                 Err(_) => Exit::Failed,
             }
         }
+        // Without a verb: the help is the answer, and not an error to be explained.
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !json => {
+            let _ = face::print_help(&error);
+            Exit::Usage
+        }
         Err(error) => {
             let mut face = Face::without_options(json);
             face.finish(Err(parser_failure(&error)))

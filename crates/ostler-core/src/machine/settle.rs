@@ -13,6 +13,10 @@ use crate::ctl::{Deadline, Exit};
 use crate::ids::Millis;
 use crate::rows::{DeliveryState, Outcome, PermissionState};
 
+/// What people are told of a turn whose message an earlier child took with it.
+const CUT: &str = "claude died while it worked on this message, and the one that was started then knows the message and \
+does not run it again: what it was doing may be half done; send another message to go on";
+
 /// What the settle rule says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Settling {
@@ -161,7 +165,8 @@ impl Machine {
         let any = |state: DeliveryState| mine().any(|d| d.state == state);
         let failure = |kind: &str| (!dead).then(|| kind.to_owned());
         if any(DeliveryState::Cut) {
-            Verdict { outcome: Outcome::Unfinished, failure: Some("cut".to_owned()), message: None }
+            let message = Some(CUT.to_owned());
+            Verdict { outcome: Outcome::Unfinished, failure: Some("cut".to_owned()), message }
         } else if any(DeliveryState::Failed) {
             let outcome = if dead { Outcome::Unfinished } else { Outcome::Failed };
             Verdict { outcome, failure: failure("refused"), message: None }
