@@ -10,7 +10,10 @@
 //! | [`internal`] | subcommands that ostler starts itself with |
 //! | [`launcher`] | finding and installing claude |
 //! | [`doctor`] | what this machine has and lacks |
-#![expect(rustdoc::invalid_rust_codeblocks, reason = "help texts of verbs are shown as they stand, examples indented")]
+#![expect(
+    rustdoc::invalid_rust_codeblocks,
+    reason = "help texts of verbs are shown as they stand, examples indented"
+)]
 
 pub mod cli;
 pub mod doctor;

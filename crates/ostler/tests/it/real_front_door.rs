@@ -111,7 +111,8 @@ fn a_script_of_ones_own(version: &str) {
 #[test]
 fn the_readme_shows_what_one_sees() {
     let readme = include_str!("../../../../README.md");
-    let (_, shown) = readme.split_once("$ ostler run --lab \"Say hello\"\n").expect("the README runs the lab");
+    let (_, shown) =
+        readme.split_once("$ ostler run --lab \"Say hello\"\n").expect("the README runs the lab");
     let shown = shown.split("```").next().unwrap();
     let door = FrontDoor::new("2.1.332");
     let ran = door.run(&["--lab", "Say hello"]).exits(0);
