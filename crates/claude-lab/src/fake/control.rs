@@ -135,6 +135,7 @@ impl Engine {
         self.withdraw();
         self.respond(id, None);
         self.ending = true;
+        self.discards = self.live.is_some() && self.habits.discards_queue;
         if self.live.is_some() {
             self.stop = Some(Why::EndSession);
         }

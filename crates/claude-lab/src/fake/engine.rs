@@ -73,7 +73,10 @@ pub(super) struct Engine {
     pub(super) live: Option<Live>,
     pub(super) stop: Option<Why>,
     pub(super) ending: bool,
-    pub(super) eof: bool,
+    /// `end_session` came in the middle of a turn: what is queued does not run.
+    pub(super) discards: bool,
+    /// Since when stdin is at its end.
+    pub(super) eof: Option<Instant>,
     pub(super) idle: bool,
     /// The last result was an error.
     pub(super) failed: bool,
@@ -121,7 +124,8 @@ impl Engine {
             live: None,
             stop: None,
             ending: false,
-            eof: false,
+            discards: false,
+            eof: None,
             idle: true,
             failed: false,
             totals,
@@ -150,17 +154,16 @@ impl Engine {
         loop {
             self.pump(Some(Instant::now()))?;
             self.end_tasks()?;
-            if self.ending
-                && (self.queue.is_empty() || self.habits.discards_queue && self.results > 0 && self.failed)
-            {
+            if self.ending && (self.discards || self.queue.is_empty()) {
                 self.drop_queue("discarded");
+                self.kill_tasks();
                 return self.leave();
             }
             if let Some(prompt) = self.queue.pop_front() {
                 self.turn(Some(prompt), None)?;
             } else if let Some(task) = self.woken.pop_front() {
                 self.turn(None, Some(task))?;
-            } else if self.eof && !self.script.ignores(Ignored::Eof) && self.nothing_left() {
+            } else if self.eof.is_some() && !self.script.ignores(Ignored::Eof) && self.nothing_left() {
                 return self.leave();
             } else if self.tasks.is_empty() {
                 self.pump(None)?;
@@ -210,7 +213,7 @@ impl Engine {
                     self.line(&line)?;
                 }
             }
-            Event::End => self.eof = true,
+            Event::End => self.eof = Some(Instant::now()),
             Event::Signal(Signal::Interrupt) if self.script.ignores(Ignored::Sigint) => {}
             Event::Signal(Signal::Interrupt) if self.live.is_some() => self.stop = Some(Why::Signal),
             Event::Signal(Signal::Interrupt) => return Err(Halt::Exit(0)),

@@ -48,6 +48,8 @@ pub(super) struct Habits {
     pub(super) budget_stream_events: u8,
     /// A live background agent keeps the session from being idle.
     pub(super) agents_keep_running: bool,
+    /// Says which tasks `end_session` kills.
+    pub(super) tells_killed_tasks: bool,
     /// A denial without a prompt tool has a line of its own.
     pub(super) says_denied: bool,
 }
@@ -80,7 +82,8 @@ impl Habits {
                 241..299 => 0,
                 _ => 2,
             },
-            agents_keep_running: patch >= 240,
+            agents_keep_running: patch >= 283,
+            tells_killed_tasks: patch >= 283,
             says_denied: patch >= 240,
         }
     }
@@ -104,6 +107,7 @@ impl Habits {
             "names-requests" => &mut self.names_requests,
             "lists-tasks-first" => &mut self.lists_tasks_first,
             "agents-keep-running" => &mut self.agents_keep_running,
+            "tells-killed-tasks" => &mut self.tells_killed_tasks,
             "says-denied" => &mut self.says_denied,
             _ => return false,
         };

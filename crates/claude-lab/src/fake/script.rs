@@ -172,6 +172,8 @@ pub(super) struct Tool {
 pub(super) struct Background {
     pub(super) name: String,
     pub(super) agent: bool,
+    /// What an agent says before it ends.
+    pub(super) says: Option<String>,
     pub(super) what: String,
     pub(super) waits: Option<Pause>,
     /// Between its last line and the turn that it wakes.

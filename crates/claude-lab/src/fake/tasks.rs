@@ -1,12 +1,15 @@
 //! Background tasks: what the model started and does not wait for.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::engine::{Engine, Flow};
 use super::script::{Background, Pause};
+
+/// How long older versions wait for background shells after the end of stdin.
+const SHELL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A running background task, or one that has ended.
 #[derive(Debug, Clone)]
@@ -56,7 +59,9 @@ impl Engine {
         } else {
             format!("Command running in background with ID: {id}.")
         };
-        self.tool_result(tool_use_id, &text, false, &json!({"backgroundTaskId": id}));
+        // The real one gives an agent's launch no `is_error`.
+        let is_error = (!agent).then_some(false);
+        self.tool_result(tool_use_id, &text, is_error, &json!({"backgroundTaskId": id}));
     }
 
     /// The full list of running tasks, where this version sends it.
@@ -71,19 +76,13 @@ impl Engine {
     pub(super) fn end_tasks(&mut self) -> Flow {
         while let Some(at) = self.tasks.iter().position(|task| self.is_over(task)) {
             let task = self.tasks.remove(at);
+            if let Some(text) = &task.what.says {
+                self.agent_says(&task.tool_use_id, text);
+            }
             if self.habits.lists_tasks_first {
                 self.list_tasks();
             }
-            self.emit(json!({
-                "type": "system", "subtype": "task_updated", "task_id": task.id,
-                "patch": {"status": task.what.status},
-            }));
-            self.emit(json!({
-                "type": "system", "subtype": "task_notification", "task_id": task.id,
-                "tool_use_id": task.tool_use_id, "status": task.what.status,
-                "summary": format!("Background task \"{}\" {}", task.what.what, task.what.status),
-                "output_file": "",
-            }));
+            self.tell_end(&task, &task.what.status, &task.what.status);
             if !self.habits.lists_tasks_first {
                 self.list_tasks();
             }
@@ -97,6 +96,19 @@ impl Engine {
         Ok(())
     }
 
+    /// A subagent's line: it is in a lane of its own.
+    fn agent_says(&mut self, tool_use_id: &str, text: &str) {
+        let message = json!({
+            "id": Uuid::new_v4(), "type": "message", "role": "assistant", "model": self.options.model,
+            "content": [{"type": "text", "text": text}], "stop_reason": null, "stop_sequence": null,
+            "usage": self.usage(1),
+        });
+        self.emit(json!({
+            "type": "assistant", "message": message, "parent_tool_use_id": tool_use_id,
+            "subagent_type": "general-purpose",
+        }));
+    }
+
     fn is_over(&self, task: &Task) -> bool {
         match &task.what.waits {
             Some(Pause::Gate(gate)) => self.gates.is_open(gate),
@@ -104,9 +116,43 @@ impl Engine {
         }
     }
 
+    /// The two lines of a task's end.
+    fn tell_end(&mut self, task: &Task, status: &str, notice: &str) {
+        self.emit(json!({
+            "type": "system", "subtype": "task_updated", "task_id": task.id, "patch": {"status": status},
+        }));
+        self.emit(json!({
+            "type": "system", "subtype": "task_notification", "task_id": task.id,
+            "tool_use_id": task.tool_use_id, "status": notice,
+            "summary": format!("Background task \"{}\" {notice}", task.what.what), "output_file": "",
+        }));
+    }
+
+    /// Kills what is left when the session ends.
+    pub(super) fn kill_tasks(&mut self) {
+        if self.tasks.is_empty() {
+            return;
+        }
+        self.state("idle");
+        let killed = std::mem::take(&mut self.tasks);
+        if !self.habits.tells_killed_tasks {
+            return;
+        }
+        if self.habits.lists_tasks_first {
+            self.list_tasks();
+        }
+        for task in killed {
+            self.tell_end(&task, "killed", "stopped");
+        }
+        if !self.habits.lists_tasks_first {
+            self.list_tasks();
+        }
+    }
+
     /// At the end of stdin: whether nothing is left to wait for.
     pub(super) fn nothing_left(&mut self) -> bool {
-        if self.habits.eof_kills_shells {
+        let patience = self.habits.eof_kills_shells.then_some(SHELL_PATIENCE);
+        if patience.is_some_and(|time| self.eof.is_some_and(|since| since.elapsed() >= time)) {
             self.tasks.retain(|task| task.what.agent);
         }
         self.tasks.is_empty() && self.woken.is_empty()

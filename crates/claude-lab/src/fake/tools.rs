@@ -70,8 +70,9 @@ impl Engine {
             if let Err(halt) = ran {
                 if matches!(halt, Halt::Interrupted) {
                     // None of the calls after this one ran; each gets its result, or the transcript is poisoned.
-                    for call in std::iter::once(call).chain(calls) {
-                        self.tool_result(&call.id, REJECTED, true, &json!("User rejected tool use"));
+                    let own = (!self.answered_call(&call.id)).then_some(call);
+                    for call in own.into_iter().chain(calls) {
+                        self.tool_result(&call.id, REJECTED, Some(true), &json!("User rejected tool use"));
                     }
                 }
                 return Err(halt);
@@ -90,7 +91,7 @@ impl Engine {
         } else {
             json!({"stdout": outcome.text})
         };
-        self.tool_result(id, &outcome.text, outcome.is_error, &detail);
+        self.tool_result(id, &outcome.text, Some(outcome.is_error), &detail);
         if outcome.stops { Err(Halt::Interrupted) } else { Ok(()) }
     }
 
@@ -182,7 +183,7 @@ impl Engine {
             if answer.is_some() {
                 return Ok(answer);
             }
-            if self.eof {
+            if self.eof.is_some() {
                 let text = "Tool permission request failed: Error: Stream closed";
                 return Ok(Some(json!({"subtype": "error", "error": text})));
             }
@@ -233,10 +234,12 @@ impl Engine {
     }
 
     /// The `user` line of a tool's result.
-    pub(super) fn tool_result(&mut self, id: &str, content: &str, is_error: bool, detail: &Value) {
-        let message = json!({"role": "user", "content": [
-            {"tool_use_id": id, "type": "tool_result", "content": content, "is_error": is_error},
-        ]});
+    pub(super) fn tool_result(&mut self, id: &str, content: &str, is_error: Option<bool>, detail: &Value) {
+        let mut block = json!({"tool_use_id": id, "type": "tool_result", "content": content});
+        if let Some(is_error) = is_error {
+            block["is_error"] = json!(is_error);
+        }
+        let message = json!({"role": "user", "content": [block]});
         let uuid = Uuid::new_v4().to_string();
         let mut line = json!({
             "type": "user", "message": message, "parent_tool_use_id": null, "uuid": uuid,
@@ -249,7 +252,12 @@ impl Engine {
         self.transcript.message("user", &uuid, &message, Map::new());
         if let Some(live) = &mut self.live {
             live.user_lines += 1;
+            live.answered_calls.insert(id.to_owned());
         }
+    }
+
+    fn answered_call(&self, id: &str) -> bool {
+        self.live.as_ref().is_some_and(|live| live.answered_calls.contains(id))
     }
 
     /// Waits out a pause of a background task or a late line, without a turn's interrupts.

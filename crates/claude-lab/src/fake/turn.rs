@@ -1,5 +1,6 @@
 //! A turn: from a prompt, or a task that wakes it, to its result.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
@@ -23,6 +24,8 @@ pub(super) struct Live {
     /// `user` lines that were written.
     pub(super) user_lines: u64,
     pub(super) denials: Vec<Value>,
+    /// Calls that have their result.
+    pub(super) answered_calls: HashSet<String>,
     pub(super) usd: f64,
     pub(super) usage: Usage,
     /// The script's own figure for the turn.
@@ -412,8 +415,7 @@ impl Engine {
     /// After a turn: idle, unless more is queued.
     fn settle(&mut self) -> Flow {
         self.pump(Some(Instant::now()))?;
-        let discarded = self.ending && self.habits.discards_queue;
-        if (self.queue.is_empty() || discarded) && self.woken.is_empty() && !self.agent_keeps_running() {
+        if (self.queue.is_empty() || self.discards) && self.woken.is_empty() && !self.agent_keeps_running() {
             self.state("idle");
         }
         Ok(())

@@ -162,6 +162,7 @@ impl Driver {
                 }
                 Act::Open(gate) => self.open(gate)?,
                 Act::Close => drop(child.stdin.take()),
+                Act::Signal(name) => child.signal(name),
                 Act::Prompt(number, text) => child.write(&line_of(&prompt(number, text))),
                 Act::Bytes(bytes) => child.write(bytes),
                 Act::Answer(kind) => child.write(&line_of(&answer(kind, &request))),
@@ -281,6 +282,14 @@ impl Running {
             // A child that is gone shows in what is waited for next.
             drop(stdin.write_all(bytes).and_then(|()| stdin.flush()));
         }
+    }
+}
+
+impl Running {
+    fn signal(&self, name: &str) {
+        let pid = self.process.id().to_string();
+        // A child that is gone shows in what is waited for next.
+        drop(Command::new("/bin/sh").args(["-c", "kill -s \"$1\" \"$2\"", "sh", name, &pid]).status());
     }
 }
 

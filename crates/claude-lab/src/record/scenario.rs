@@ -85,6 +85,8 @@ pub enum Act {
     Open(&'static str),
     /// Closes stdin.
     Close,
+    /// Sends the child a signal, by its short name.
+    Signal(&'static str),
     /// Waits for the exit, if a child runs, and starts one with `--resume`.
     Resume,
     /// The same with `--session-id`.
@@ -100,6 +102,8 @@ pub enum Answer {
     AllowBare,
     /// With a message.
     Deny,
+    /// With a message, and the turn is to end.
+    DenyAndStop,
     /// In the envelope that the CLI ignores.
     WrongEnvelope,
 }
@@ -173,6 +177,7 @@ pub(super) fn answer(answer: Answer, request: &Value) -> Value {
         Answer::Allow => json!({"behavior": "allow", "updatedInput": input}),
         Answer::AllowBare => json!({"behavior": "allow"}),
         Answer::Deny => json!({"behavior": "deny", "message": "Not today."}),
+        Answer::DenyAndStop => json!({"behavior": "deny", "message": "Not today.", "interrupt": true}),
         Answer::WrongEnvelope => {
             let body = json!({"behavior": "allow", "updatedInput": input});
             return json!({"type": "control_response", "response_id": id, "response": body});

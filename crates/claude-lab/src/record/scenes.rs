@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::scenario::{Act, Answer, Group, Scenario, Seen, Version};
-use Act::{Again, Answer as Reply, Bytes, Close, Control, Open, Prompt, Resume, Wait};
+use Act::{Again, Answer as Reply, Bytes, Close, Control, Open, Prompt, Resume, Signal, Wait};
 
 const ECHO: &str = "otherwise\n say You said: $text\n";
 const FAKE_ECHO: &str = "otherwise\n say You said: $text\n";
@@ -21,6 +21,10 @@ const FAKE_TOUCH: &str =
 /// A command that runs until the scenario opens its gate; it needs no permission under `--allowedTools Bash`.
 const LONG: &str = "when \"go\"\n tool Bash {\"command\": \"until [ -e more ]; do sleep 0.02; done; echo ran\", \"description\": \"Wait\"}\nthen\n say Done.\notherwise\n say You said: $text\n";
 const FAKE_LONG: &str = "when go\n tool Bash {\"command\": \"wait\"}\n  until more\n say Done.\notherwise\n say You said: $text\n";
+
+/// A background shell that ends when the scenario opens its gate.
+const SHELL: &str = "when notice\n say I saw it end.\nwhen \"go\"\n tool Bash {\"command\": \"until [ -e more ]; do sleep 0.02; done\", \"description\": \"Wait\", \"run_in_background\": true}\nthen\n say Started.\n";
+const FAKE_SHELL: &str = "when go\n shell wait Wait\n  until more\n say Started.\nwake\n say I saw it end.\n";
 
 const BASH: &[&str] = &["--allowedTools", "Bash"];
 
@@ -167,6 +171,9 @@ fn tools() -> Vec<Scenario> {
             to_the_end(vec![Prompt(1, "go"), Wait(Seen::Request), Reply(Answer::Deny)])
         })
         .recorded(),
+        scenario("permission-deny-and-stop", TOUCH, FAKE_TOUCH, |_| {
+            to_the_end(vec![Prompt(1, "go"), Wait(Seen::Request), Reply(Answer::DenyAndStop)])
+        }),
         scenario("allow-without-input", TOUCH, FAKE_TOUCH, |_| {
             to_the_end(vec![Prompt(1, "go"), Wait(Seen::Request), Reply(Answer::AllowBare)])
         }),
@@ -184,8 +191,8 @@ fn tools() -> Vec<Scenario> {
         }),
         scenario(
             "background-shell",
-            "when notice\n say I saw it end.\nwhen \"go\"\n tool Bash {\"command\": \"until [ -e more ]; do sleep 0.02; done\", \"description\": \"Wait\", \"run_in_background\": true}\nthen\n say Started.\n",
-            "when go\n shell wait Wait\n  until more\n say Started.\nwake\n say I saw it end.\n",
+            SHELL,
+            FAKE_SHELL,
             |_| {
                 let acts = vec![Prompt(1, "go"), Wait(Seen::Result), Wait(Seen::Idle), Open("more"), Wait(Seen::Result)];
                 to_the_end(acts)
@@ -196,11 +203,11 @@ fn tools() -> Vec<Scenario> {
         scenario(
             "background-agent",
             "when sub\n hold until more\n say The fruit is yellow.\nwhen notice\n say I saw it end.\nwhen \"go\"\n tool Agent {\"description\": \"Ask\", \"prompt\": \"What about the banana?\", \"subagent_type\": \"general-purpose\", \"run_in_background\": true}\nthen\n say Started.\n",
-            "when go\n agent ask Ask\n  until more\n say Started.\nwake\n say I saw it end.\n",
+            "when go\n agent ask Ask\n  until more\n  says The fruit is yellow.\n say Started.\nwake\n say I saw it end.\n",
             |_| to_the_end(vec![Prompt(1, "go"), Wait(Seen::Result), Open("more"), Wait(Seen::Result)]),
         )
         .with(&["--allowedTools", "Agent"])
-        .only_recorded(),
+        .recorded(),
     ]
 }
 
@@ -281,6 +288,26 @@ fn ends() -> Vec<Scenario> {
             acts.extend(queued(version, 2));
             acts.push(end());
             acts
+        }),
+        scenario("end-with-shell", SHELL, FAKE_SHELL, |_| {
+            to_the_end(vec![Prompt(1, "go"), Wait(Seen::Result)])
+        })
+        .with(BASH),
+        scenario("end-of-stdin-with-shell", SHELL, FAKE_SHELL, |_| {
+            vec![Prompt(1, "go"), Wait(Seen::Idle), Close, Open("more")]
+        })
+        .with(BASH),
+        scenario("terminated", HALF, FAKE_HALF, |_| {
+            vec![Prompt(1, "half"), Wait(Seen::Assistant), Signal("TERM")]
+        }),
+        scenario("terminated-idle", ECHO, FAKE_ECHO, |_| {
+            vec![Prompt(1, "one"), Wait(Seen::Idle), Signal("TERM")]
+        }),
+        scenario("interrupted-by-signal", HALF, FAKE_HALF, |_| {
+            vec![Prompt(1, "half"), Wait(Seen::Assistant), Signal("INT")]
+        }),
+        scenario("interrupted-by-signal-idle", ECHO, FAKE_ECHO, |_| {
+            vec![Prompt(1, "one"), Wait(Seen::Idle), Signal("INT")]
         }),
         scenario("end-then-prompt", ECHO, FAKE_ECHO, |_| {
             vec![Prompt(1, "one"), Wait(Seen::Idle), end(), Prompt(2, "behind")]

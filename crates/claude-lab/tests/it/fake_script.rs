@@ -80,7 +80,10 @@ fn a_turn_is_chosen_by_its_prompt_then_by_order() {
 #[test]
 fn what_is_ignored_is_ignored() {
     let place = Place::new();
-    let mut child = place.start("ignore end_session interrupt initialize eof sigterm", &[]);
+    let script = "ignore end_session interrupt initialize eof sigterm\nstart\n mark up";
+    let mut child = place.start(script, &[]);
+    // From here on it has its signal handlers.
+    place.wait_for_file("up");
     child.control("a", json!({"subtype": "end_session"}));
     child.control("b", json!({"subtype": "interrupt"}));
     child.control("c", json!({"subtype": "initialize"}));
@@ -301,6 +304,7 @@ fn the_surroundings_can_be_refused_and_init_be_changed() {
     child.say(1, "x");
     let init = child.until(|line| line["subtype"] == "init");
     assert_eq!((&init["apiKeySource"], &init["session_id"]), (&json!("other"), &json!("odd")));
+    child.idle();
     assert_eq!(child.end(), Some(0));
 }
 

@@ -128,6 +128,7 @@ impl Parser {
             Some(Step::Background(task)) => match word {
                 "until" => task.waits = Some(Pause::Gate(words::name(rest)?)),
                 "takes" => task.waits = Some(Pause::For(words::time(rest)?)),
+                "says" if task.agent => task.says = Some(text::string(rest)?),
                 "lag" => task.lag = Some(pause(rest)?),
                 "ends" => rest.clone_into(&mut task.status),
                 "wakes" if rest == "nothing" => task.wakes = false,
@@ -264,6 +265,7 @@ fn background(rest: &str, agent: bool) -> Parsed<Background> {
     Ok(Background {
         name: words::name(name)?,
         agent,
+        says: None,
         what: if what.is_empty() { name.to_owned() } else { text::string(what)? },
         waits: None,
         lag: None,
