@@ -34,7 +34,9 @@ pub(crate) fn complaints(figures: &[Figure], file: &str) -> Vec<String> {
 /// The file that accepts these figures.
 pub(crate) fn file(figures: &[Figure]) -> String {
     let head = "# Medians that `scripts/bench --check` compares with; written by `scripts/bench --accept`.\n";
-    let rows = figures.iter().filter(|f| f.gated).map(|f| format!("{} = {:.2}\n", f.key, f.median()));
+    let digits = |value: f64| if value < 1_000.0 { 2 } else { 0 };
+    let row = |f: &Figure| format!("{} = {:.*}\n", f.key, digits(f.median()), f.median());
+    let rows = figures.iter().filter(|f| f.gated).map(row);
     rows.fold(head.to_owned(), |text, row| text + &row)
 }
 

@@ -28,7 +28,7 @@ use figure::Figure;
 use std::process::ExitCode;
 use std::time::Duration;
 
-const USAGE: &str = "usage: bench [--short] [--check FILE | --accept FILE]";
+const USAGE: &str = "usage: bench [--short] [--only PART | --check FILE | --accept FILE]";
 
 fn main() -> ExitCode {
     if let Some(path) = std::env::var_os(stage::STARTED) {
@@ -43,17 +43,18 @@ fn main() -> ExitCode {
         lines::write(count.parse().expect(USAGE), pause).unwrap();
         return ExitCode::SUCCESS;
     }
-    let (mut short, mut check, mut accept) = (false, None, None);
+    let (mut short, mut only, mut check, mut accept) = (false, None, None, None);
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--short" => short = true,
+            "--only" => only = Some(args.next().expect(USAGE)),
             "--check" => check = Some(args.next().expect(USAGE)),
             "--accept" => accept = Some(args.next().expect(USAGE)),
             _ => panic!("{USAGE}"),
         }
     }
-    let figures = measure(short);
+    let figures = measure(short, only.as_deref());
     say(&format!("{}\n{}", machine(short), figure::table(&figures)));
     if let Some(path) = accept {
         std::fs::write(path, accepted::file(&figures)).unwrap();
@@ -69,16 +70,19 @@ fn say(text: &str) {
     print!("{text}");
 }
 
-/// Everything, in the order of the table.
-fn measure(short: bool) -> Vec<Figure> {
+/// Everything, or one part, in the order of the table.
+fn measure(short: bool, only: Option<&str>) -> Vec<Figure> {
     let of = |long, few| if short { few } else { long };
-    let mut figures = version::version(of(200, 100));
-    figures.extend(sessions::memory(of(7, 3)));
-    figures.extend(sessions::wake(of(100, 20)));
-    figures.extend(sessions::death(of(50, 10)));
-    figures.extend(follow::latency(of(9, 3), of(2_000, 500) as u64));
-    figures.extend(follow::throughput(of(9, 5), of(400_000, 100_000) as u64));
-    figures
+    let parts: [(&str, &dyn Fn() -> Vec<Figure>); 6] = [
+        ("version", &|| version::version(of(200, 100))),
+        ("memory", &|| sessions::memory(of(7, 3))),
+        ("wake", &|| sessions::wake(of(100, 20))),
+        ("death", &|| sessions::death(of(50, 10))),
+        ("latency", &|| follow::latency(of(9, 3), of(2_000, 500) as u64)),
+        ("throughput", &|| follow::throughput(of(9, 5), of(400_000, 100_000) as u64)),
+    ];
+    let wanted = parts.iter().filter(|(name, _)| only.is_none_or(|only| only == *name));
+    wanted.flat_map(|(_, part)| part()).collect()
 }
 
 /// What this was measured on, without names.
