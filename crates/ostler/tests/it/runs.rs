@@ -2,6 +2,7 @@
 
 use super::desk_sessions::Office;
 use super::json_fields::Schema;
+use claude_lab::fake::Flood;
 use serde_json::json;
 
 const ECHO: &str = "otherwise\n say You said $text\n";
@@ -177,6 +178,21 @@ fn watch_raw_is_the_files_byte_for_byte() {
     let output = office.desk.command(&["watch", "--raw", &id]).output().unwrap();
     assert!(output.stdout == files, "{} bytes are not the {} of the files", output.stdout.len(), files.len());
     assert!(files.len() > 3_000_000);
+    office.close();
+}
+
+/// Lone surrogates, NEL, split UTF-8, noise and a 20 MB line among 50 MB.
+#[test]
+fn watch_raw_gives_a_known_stream_of_50_mb() {
+    const SIZE: usize = 50 << 20;
+    let office = Office::new(&format!("turn\n flood {SIZE} seed 7\n say done\n"));
+    let id = office.settled(&["a"]);
+    let written: Vec<u8> = Flood::new(SIZE, 7).flatten().collect();
+    let seen = office.desk.command(&["watch", "--raw", &id]).output().unwrap().stdout;
+    let file = std::fs::read(office.desk.home().join(format!("sessions/{id}/gen/0001/out"))).unwrap();
+    assert!(seen == file, "{} bytes are not the {} of the file", seen.len(), file.len());
+    let at = seen.windows(1 << 10).position(|piece| piece == &written[..1 << 10]).unwrap();
+    assert!(seen[at..at + SIZE] == written[..], "the stream is not what was written");
     office.close();
 }
 
