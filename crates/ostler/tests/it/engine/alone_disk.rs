@@ -33,6 +33,12 @@ impl Drop for Mounts {
         for path in self.0.iter().rev() {
             drop(Command::new("umount").arg("-l").arg(path).status());
         }
+        // The test's folder could not be removed while something was mounted in it.
+        let all = std::env::temp_dir();
+        let inside = self.0.first().and_then(|path| path.strip_prefix(&all).ok()?.iter().next());
+        if let Some(folder) = inside {
+            let _ = std::fs::remove_dir_all(all.join(folder));
+        }
     }
 }
 
