@@ -53,12 +53,13 @@ impl Watcher {
     }
 }
 
-/// A generation that nobody works on, in a session of its own: `out` is there and empty.
+/// A generation that nobody works on, in a session of its own: `out` and `ctl` are there and empty.
 fn journal(stage: &Stage) -> (SessionId, SessionDir) {
     let session = stage.session("");
     let generation = session.dir.generation(1);
     fs::create_dir_all(&generation.path).unwrap();
     File::create(generation.out()).unwrap();
+    File::create(generation.ctl()).unwrap();
     (session.id, session.dir)
 }
 

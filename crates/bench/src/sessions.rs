@@ -3,12 +3,11 @@
 use crate::figure::{Figure, Unit};
 use crate::follow::Watcher;
 use crate::lines::now;
-use crate::stage::{Session, Stage, beside};
+use crate::stage::{Session, Stage};
 use ostler_core::ctl::Event;
 use ostler_os::process::PidFd;
 use ostler_store::{Cursor, Entry};
 use serde_json::json;
-use std::fs::File;
 use std::time::{Duration, Instant};
 
 /// Lines of the child whose session is weighed.
@@ -16,8 +15,6 @@ const LINES: usize = 1_000;
 
 /// Keeper and controller of a child that has written its lines and waits in the middle of its turn.
 pub(crate) fn memory(rounds: usize) -> Vec<Figure> {
-    // What was linked just now is not on the disk yet, and such pages count as dirty.
-    File::open(beside("ostler")).unwrap().sync_all().unwrap();
     let stage = Stage::new();
     // Lines as they stream in, of about 250 bytes.
     let line = |n: usize| {
@@ -103,7 +100,8 @@ pub(crate) fn wake(count: usize) -> Vec<Figure> {
         waking.push(millis(accepted, session.started()));
     }
     vec![
-        Figure::new("accept", "a delivery is accepted: row, fsync", Unit::Millis, accepting),
+        // The disk's.
+        Figure::new("accept", "a delivery is accepted: row, fsync", Unit::Millis, accepting).beside(),
         Figure::new("wake", "from there to the exec of an idle session's child", Unit::Millis, waking)
             .target(10.0),
     ]

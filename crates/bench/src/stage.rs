@@ -64,7 +64,12 @@ impl Stage {
         env.push(own("TMPDIR", &folder.path().join("tmp")));
         env.push(own(MARK, folder.path()));
         let of_keepers = env.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let starter = Starter { exe: beside("ostler").into(), env: of_keepers };
+        // A copy: others may run the same file, and memory that is shared with them would not be counted. On the disk,
+        // or its pages would count as dirty.
+        let exe = folder.path().join("ostler");
+        fs::copy(beside("ostler"), &exe).unwrap();
+        fs::File::open(&exe).unwrap().sync_all().unwrap();
+        let starter = Starter { exe: exe.into(), env: of_keepers };
         let ostler = Ostler::open(&folder.path().join("home")).unwrap().with_starter(starter);
         Self { folder, ostler, env }
     }
