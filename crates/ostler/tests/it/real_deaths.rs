@@ -85,7 +85,8 @@ fn keeper_and_controller_die(version: &'static str) {
     session.send("go");
     streams(&session, 1, "words");
     kill_at_once(&[session.keeper(), session.controller()]);
-    assert_eq!(stage.stable.ostler.sweep().unwrap(), 1);
+    // One of the two may have noticed the other's death before its own, and started a successor: then none is missing.
+    assert!(stage.stable.ostler.sweep().unwrap() <= 1);
     session.row(1, "the adoption", |ev| matches!(ev, Event::Adopted { .. }).then_some(()));
     stage.lab.release("go");
     goes_on(&session);
