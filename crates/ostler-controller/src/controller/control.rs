@@ -206,7 +206,10 @@ impl Controller {
     }
 
     fn stop_asked(&mut self, face: u64) -> Option<Answer> {
-        if self.machine.phase() == Phase::Cold {
+        self.wants.must_refresh();
+        // Between a child's death and its replacement nothing runs, and something is about to.
+        let at_rest = self.machine.phase() == Phase::Cold && self.machine.open_turn().is_none();
+        if at_rest && (self.refresh().is_err() || !self.will_start()) {
             return Some(Answer::NothingRunning);
         }
         self.wants.stop = true;

@@ -1,6 +1,6 @@
 //! Interrupt and stop.
 
-use super::stable::{PATIENCE, Stable, until};
+use super::stable::{PATIENCE, Stable, kill, until};
 use ostler_controller::client::{Interrupted, Stopped, Waited};
 use ostler_core::ctl::{Event, Exit, KillReason};
 use ostler_core::machine::Mode;
@@ -203,6 +203,23 @@ fn what_waits_behind_a_stop_waits_on_until_the_next_message() {
     session.completes("go on");
     assert_eq!(session.delivery(behind).state, DeliveryState::Completed);
     stable.finish();
+}
+
+/// Whether it finds the dying child, nothing yet, or the replacement: behind it nothing runs, and nothing starts.
+#[test]
+fn a_stop_around_a_childs_death_leaves_nothing_running() {
+    for _ in 0..10 {
+        let stable = Stable::new();
+        let session = stable.session("start\n until never\n");
+        session.send("work");
+        written(&session);
+        kill(session.child());
+        let done = stable.ostler.stop(session.id).unwrap();
+        assert!(matches!(done, Stopped::Ended { .. }), "{done:?}");
+        assert_eq!(stable.ostler.status(session.id).unwrap().process, "cold");
+        assert_eq!(stable.ostler.sweep().unwrap(), 0);
+        stable.finish();
+    }
 }
 
 #[test]
