@@ -130,6 +130,16 @@ pub enum Event {
         /// The reason, for people.
         reason: String,
     },
+    /// The turn says nothing though it should; see the deadlines of that name. For people who look on.
+    Slow {
+        /// Since when, milliseconds of silence.
+        silent: u64,
+    },
+    /// Somebody else wrote to the conversation since the last generation.
+    Foreign {
+        /// Bytes by which the transcript has grown; negative where it has shrunk.
+        bytes: i64,
+    },
     /// A remark for whoever reads the journal.
     Note {
         /// Free text.
@@ -158,6 +168,9 @@ pub enum Line {
         /// The delivery it is about, where it is about one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         about: Option<DeliveryId>,
+        /// Of an interrupt: what is queued is taken back as well.
+        #[serde(default, skip_serializing_if = "is_false")]
+        cancel_queued: bool,
     },
     /// The answer to a request of the child.
     Answer {
@@ -198,6 +211,12 @@ pub enum Deadline {
     End,
     /// A write could not be finished.
     Write,
+    /// The child owes a message and says nothing.
+    Stalled,
+    /// A compaction takes too long.
+    Compaction,
+    /// A delivery waited long enough behind a declared record.
+    WakeWait,
 }
 
 /// Why a child is told to leave.
@@ -210,6 +229,8 @@ pub enum EndReason {
     Stop,
     /// The controller can't go on with it (disk full, spoiled pipe).
     Fault,
+    /// A delivery wakes a session whose agent has declared, and waited long enough.
+    Declared,
 }
 
 /// Why a tree is killed.
@@ -228,6 +249,8 @@ pub enum KillReason {
     Leftovers,
     /// The disk is full.
     DiskFull,
+    /// It stalled, and did not react to an interrupt.
+    Stalled,
 }
 
 /// What is known of a child's exit.
@@ -262,4 +285,10 @@ pub struct ModelBaseline {
     pub tokens: crate::rows::Tokens,
     /// Dollars so far.
     pub usd: f64,
+}
+
+/// For fields that are only written when they are set.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+const fn is_false(b: &bool) -> bool {
+    !*b
 }

@@ -8,8 +8,14 @@ use serde::{Deserialize, Serialize};
 pub struct Limits {
     /// From the first delivery written to any sign of life.
     pub start: u64,
-    /// Silence of the API before the first byte until the turn is called slow.
+    /// Silence of a child that owes a message until the turn is called slow.
     pub slow: u64,
+    /// And until it counts as stalled and is interrupted.
+    pub stalled: u64,
+    /// A compaction may take this long. It looks like a hang (field case 14).
+    pub compaction: u64,
+    /// A delivery to a session whose agent has declared waits this long for the old child to leave by itself.
+    pub wake_wait: u64,
     /// A background shell may outlive its result this long.
     pub shells: u64,
     /// A background agent may.
@@ -37,6 +43,9 @@ impl Default for Limits {
         Self {
             start: 60_000,
             slow: 120_000,
+            stalled: 600_000,
+            compaction: 15 * 60_000,
+            wake_wait: 5 * 60_000,
             shells: 60 * 60_000,
             agents: 4 * 60 * 60_000,
             notification: 5_000,

@@ -4,6 +4,7 @@
 //! The record never says what the operating system has (that is the `alive` lock) nor what the conversation is doing
 //! (that is the turn).
 
+use crate::ids::TurnNo;
 use crate::rows::Outcome;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,17 @@ pub enum State {
     Active,
     /// The last turn is over.
     Idle,
+    /// The agent said where it stands. It may still be talking; the next delivery is a wake.
+    Declared {
+        /// What it said.
+        #[serde(rename = "declared")]
+        kind: Declaration,
+        /// In its own words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+        /// The last turn that had begun by then: only a later one moves the record.
+        turn: TurnNo,
+    },
     /// The last turn failed; the next delivery clears it.
     Error {
         /// `api_error`, `max_turns`, `no result: exit 1`, …
@@ -49,7 +61,38 @@ impl State {
             Self::New => "new",
             Self::Active => "active",
             Self::Idle => "idle",
+            Self::Declared { .. } => "declared",
             Self::Error { .. } => "error",
+        }
+    }
+}
+
+/// What an agent can say about its own session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Declaration {
+    /// It has done what it was asked for.
+    Done,
+    /// Somebody should look at what it did.
+    Review,
+    /// It can't go on.
+    Blocked,
+    /// It needs an answer.
+    Asking,
+}
+
+impl Declaration {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Done, Self::Review, Self::Blocked, Self::Asking];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Review => "review",
+            Self::Blocked => "blocked",
+            Self::Asking => "asking",
         }
     }
 }
@@ -58,7 +101,10 @@ impl State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordEvent {
     /// A delivery's turn starts, or one that the child began by itself.
-    TurnStarts,
+    TurnStarts {
+        /// Which.
+        turn: TurnNo,
+    },
     /// A turn settled.
     TurnSettled {
         /// How.
@@ -66,6 +112,21 @@ pub enum RecordEvent {
         /// For a failed or unfinished one: its kind.
         failure: Option<String>,
     },
+    /// The agent declares where it stands.
+    Declares {
+        /// What it says.
+        kind: Declaration,
+        /// In its own words.
+        note: Option<String>,
+        /// The last turn that has begun.
+        turn: TurnNo,
+    },
+    /// Somebody stops the session.
+    Stops,
+    /// Somebody takes the stop back.
+    Resumes,
+    /// Somebody closes it for good.
+    Closes,
 }
 
 impl Record {
@@ -75,12 +136,31 @@ impl Record {
         if self.closed {
             return None;
         }
+        match event {
+            RecordEvent::Stops => return (!self.stopped).then(|| Self { stopped: true, ..self.clone() }),
+            RecordEvent::Resumes => return self.stopped.then(|| Self { stopped: false, ..self.clone() }),
+            RecordEvent::Closes => return Some(Self { closed: true, ..self.clone() }),
+            _ => {}
+        }
         let state = match (event, &self.state) {
-            (RecordEvent::TurnStarts, State::New | State::Idle | State::Error { .. }) if !self.stopped => {
+            (RecordEvent::TurnStarts { .. }, State::New | State::Idle | State::Error { .. })
+                if !self.stopped =>
+            {
+                State::Active
+            }
+            (RecordEvent::TurnStarts { turn }, State::Declared { turn: before, .. })
+                if !self.stopped && turn > before =>
+            {
                 State::Active
             }
             (RecordEvent::TurnSettled { outcome, failure }, State::Active) => {
                 settled(*outcome, failure.as_deref())
+            }
+            // Said by an agent whose turn runs; a stopped session's may be talking still, and comes late.
+            (RecordEvent::Declares { kind, note, turn }, State::Active | State::Declared { .. })
+                if !self.stopped =>
+            {
+                State::Declared { kind: *kind, note: note.clone(), turn: *turn }
             }
             _ => return None,
         };
@@ -113,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_table_of_the_design_row_by_row() {
-        let starts = RecordEvent::TurnStarts;
+        let starts = RecordEvent::TurnStarts { turn: 2 };
         let done = RecordEvent::TurnSettled { outcome: Outcome::Completed, failure: None };
         let cut = RecordEvent::TurnSettled { outcome: Outcome::Unfinished, failure: Some("signal 9".into()) };
         let failed = RecordEvent::TurnSettled { outcome: Outcome::Failed, failure: Some("api_error".into()) };
@@ -138,7 +218,35 @@ mod tests {
         let stopped = Record { stopped: true, state: State::Active, closed: false };
         assert_eq!(stopped.after(&done).map(|r| r.state), Some(State::Idle));
         let stopped = Record { stopped: true, state: State::Idle, closed: false };
-        assert_eq!(stopped.after(&RecordEvent::TurnStarts), None);
+        assert_eq!(stopped.after(&RecordEvent::TurnStarts { turn: 9 }), None);
         assert!(!stopped.online() && !closed.online() && Record::default().online());
+    }
+
+    #[test]
+    fn a_declaration_stands_until_a_later_turn_begins() {
+        let declares =
+            RecordEvent::Declares { kind: Declaration::Done, note: Some("pushed".into()), turn: 3 };
+        let declared = record(State::Active).after(&declares).expect("a running turn may declare");
+        let done = RecordEvent::TurnSettled { outcome: Outcome::Completed, failure: None };
+        assert_eq!(declared.after(&done), None, "the old turn settles late");
+        assert_eq!(declared.after(&RecordEvent::TurnStarts { turn: 3 }), None, "it is the old turn");
+        assert_eq!(declared.after(&RecordEvent::TurnStarts { turn: 4 }), Some(record(State::Active)));
+        for from in [State::New, State::Idle, State::Error { reason: "x".into() }] {
+            assert_eq!(record(from).after(&declares), None, "nobody is there to declare");
+        }
+        let closed = declared.after(&RecordEvent::Closes).expect("anything can be closed");
+        let all = [declares, done, RecordEvent::Stops, RecordEvent::Resumes, RecordEvent::Closes];
+        assert!(all.iter().all(|e| closed.after(e).is_none()));
+    }
+
+    #[test]
+    fn stop_and_resume_move_the_flag_and_nothing_else() {
+        let states = [State::New, State::Active, State::Idle, State::Error { reason: "x".into() }];
+        for state in states {
+            let stopped = record(state.clone()).after(&RecordEvent::Stops).expect("it was not stopped");
+            assert_eq!(stopped, Record { stopped: true, ..record(state.clone()) });
+            assert_eq!(stopped.after(&RecordEvent::Stops), None);
+            assert_eq!(stopped.after(&RecordEvent::Resumes), Some(record(state)));
+        }
     }
 }

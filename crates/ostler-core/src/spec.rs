@@ -125,6 +125,65 @@ pub struct LaunchSpec {
     /// How long its controllers wait for what.
     #[serde(default, skip_serializing_if = "Limits::is_default")]
     pub limits: Limits,
+    /// What follows when a crash cut a turn off.
+    #[serde(default, skip_serializing_if = "OnCut::is_default")]
+    pub on_cut: OnCut,
+    /// What one child and everything that it starts may use, where the machine can hold them to it.
+    #[serde(default, skip_serializing_if = "Caps::is_default")]
+    pub caps: Caps,
+    /// The git worktree that ostler made for the session; [`Self::cwd`] is in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
+}
+
+/// What follows when a message is in the transcript, but its turn was cut off by a crash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnCut {
+    /// People are told.
+    #[default]
+    Show,
+    /// A new message, marked as ostler's own, asks the model to go on.
+    Continue,
+}
+
+impl OnCut {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What a process tree may use at most; None is no limit of ostler's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Caps {
+    /// Processes and threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pids: Option<u32>,
+    /// Bytes of memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+}
+
+impl Caps {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A git worktree that ostler made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Worktree {
+    /// Its top directory.
+    pub path: String,
+    /// The top directory of the working tree that it was made from.
+    pub repository: String,
+    /// Its branch.
+    pub branch: String,
+    /// The commit that the branch began at.
+    pub base: String,
 }
 
 /// How long the prompt cache is asked to hold, for each of the CLI's two lanes; None leaves it to the CLI.
@@ -211,6 +270,9 @@ impl LaunchSpec {
             lab: None,
             extra: Vec::new(),
             limits: Limits::default(),
+            on_cut: OnCut::default(),
+            caps: Caps::default(),
+            worktree: None,
         }
     }
 

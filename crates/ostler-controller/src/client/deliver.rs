@@ -79,6 +79,7 @@ impl Ostler {
         let mode = match message.mode {
             Mode::Auto => ostler_store::db::Mode::Auto,
             Mode::Queue => ostler_store::db::Mode::Queue,
+            Mode::Now => ostler_store::db::Mode::Now,
         };
         let inserted = self.db().insert_delivery(&NewDelivery {
             id: message.id,

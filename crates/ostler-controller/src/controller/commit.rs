@@ -7,7 +7,7 @@ use super::{Controller, log, transcript};
 use crate::crash;
 use ostler_core::ctl::Event;
 use ostler_core::machine::Machine;
-use ostler_core::record::{Record, RecordEvent};
+use ostler_core::record::{Record, RecordEvent, State};
 use ostler_core::rows::Projection;
 use ostler_os::durable::fdatasync;
 use ostler_store::DbError;
@@ -97,15 +97,19 @@ impl Controller {
 
 /// The record that the machine's state asks for; None when it is right already, or not ours to change.
 pub(crate) fn wanted(machine: &Machine, record: &Record) -> Option<Record> {
-    if machine.open_turn().is_some() {
-        return record.after(&RecordEvent::TurnStarts);
+    if let Some(turn) = machine.open_turn() {
+        return record.after(&RecordEvent::TurnStarts { turn });
     }
     let (outcome, failure) = machine.last_outcome()?;
     record.after(&RecordEvent::TurnSettled { outcome, failure }).or_else(|| {
         // A turn that began and settled between two commits.
-        let turns = machine.rows().turns.len();
-        let never = record.state == ostler_core::record::State::New && turns > 0;
-        let active = never.then(|| record.after(&RecordEvent::TurnStarts)).flatten()?;
+        let turn = machine.rows().turns.last()?.no;
+        let unseen = match &record.state {
+            State::New => true,
+            State::Declared { turn: before, .. } => turn > *before,
+            _ => false,
+        };
+        let active = unseen.then(|| record.after(&RecordEvent::TurnStarts { turn })).flatten()?;
         let (outcome, failure) = machine.last_outcome()?;
         active.after(&RecordEvent::TurnSettled { outcome, failure })
     })

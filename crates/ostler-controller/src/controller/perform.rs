@@ -22,7 +22,8 @@ impl Controller {
             Action::Request { request_id, subtype, cancel_queued } => {
                 let request_id = request_id.unwrap_or_else(|| self.request_id(subtype));
                 let bytes = request_line(subtype, &request_id, cancel_queued);
-                let line = Line::Request { request_id, subtype: subtype.to_owned(), about: None };
+                let subtype = subtype.to_owned();
+                let line = Line::Request { request_id, subtype, about: None, cancel_queued };
                 self.write_line(line, bytes)?;
             }
             Action::Repeat { write, line } => {
@@ -148,7 +149,9 @@ impl Controller {
     fn line_again(&self, line: &Line) -> Result<Option<Vec<u8>>, ControllerError> {
         match line {
             Line::User { delivery } => self.user_line(*delivery).map(Some),
-            Line::Request { request_id, subtype, .. } => Ok(Some(request_line(subtype, request_id, false))),
+            Line::Request { request_id, subtype, cancel_queued, .. } => {
+                Ok(Some(request_line(subtype, request_id, *cancel_queued)))
+            }
             Line::Answer { request_id } => self.answer_line(request_id),
         }
     }

@@ -67,7 +67,8 @@ pub(crate) fn pending(db: &Db, session: SessionId) -> Result<Vec<Pending>, DbErr
         let Some(delivery) = db.delivery(row.id)? else { continue };
         let mode = match row.mode {
             ostler_store::db::Mode::Queue => Mode::Queue,
-            _ => Mode::Auto,
+            ostler_store::db::Mode::Now => Mode::Now,
+            ostler_store::db::Mode::Auto => Mode::Auto,
         };
         let line_len = delivery.body_len + ENVELOPE;
         pending.push(Pending { id: row.id, mode, line_len, accepted_at: delivery.created_at });
@@ -108,6 +109,7 @@ impl Controller {
             interrupt: self.wants.interrupt.as_ref(),
             stop: self.wants.stop,
             hold: self.full.any() || self.wants.stop,
+            declared: false,
             rested: self.wants.rested_since.map_or(0, |t| now.saturating_sub(t)),
         };
         self.machine.decide(&world)

@@ -35,7 +35,7 @@ impl Machine {
             Event::TurnBegan { .. } => self.open_new_turn(row.at),
             Event::Settled { gave_up_tasks, .. } => self.settled(*gave_up_tasks, row.at),
             Event::Parked { reason } => self.parked = Some((reason.clone(), row.at)),
-            Event::Note { .. } | Event::Unknown => {}
+            Event::Slow { .. } | Event::Foreign { .. } | Event::Note { .. } | Event::Unknown => {}
         }
     }
 
@@ -176,7 +176,7 @@ impl Machine {
                 }
             }
             Deadline::Answer => c.answer_expired = true,
-            Deadline::Write => {}
+            Deadline::Write | Deadline::Stalled | Deadline::Compaction | Deadline::WakeWait => {}
         });
     }
 

@@ -8,7 +8,7 @@ use crate::ids::{DeliveryId, Millis};
 use crate::rows::{Permission, PermissionKind, PermissionState};
 
 /// What the machine can't know from the journal.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct World<'a> {
     /// Monotonic milliseconds.
     pub now: u64,
@@ -28,6 +28,8 @@ pub struct World<'a> {
     pub stop: bool,
     /// Nothing may be started (disk full, leaving).
     pub hold: bool,
+    /// The session's agent has declared where it stands: nothing is given to the old child any more.
+    pub declared: bool,
     /// How long the child has been at rest since its last turn settled, milliseconds.
     pub rested: u64,
 }
@@ -53,6 +55,8 @@ pub enum Mode {
     Auto,
     /// Never into a running turn.
     Queue,
+    /// The running turn is interrupted for it, and it goes before everything that was not written yet.
+    Now,
 }
 
 /// A stored decision that has not been written to the child.

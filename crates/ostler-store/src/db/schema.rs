@@ -16,7 +16,10 @@ struct Migration {
 }
 
 /// Step `n` (from 0) leads from schema `n` to `n + 1`. Released steps are never edited.
-const MIGRATIONS: &[Migration] = &[Migration { sql: include_str!("schema/0001.sql"), lowest_reader: 1 }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { sql: include_str!("schema/0001.sql"), lowest_reader: 1 },
+    Migration { sql: include_str!("schema/0002.sql"), lowest_reader: 1 },
+];
 
 /// The schema number that this version writes.
 pub(super) const OURS: i64 = MIGRATIONS.len() as i64;

@@ -46,19 +46,27 @@ fn kind(event: &Event) -> usize {
         Event::Parked { .. } => 12,
         Event::Note { .. } => 13,
         Event::Unknown => 14,
+        Event::Slow { .. } => 15,
+        Event::Foreign { .. } => 16,
     }
 }
 
-const KINDS: usize = 15;
+const KINDS: usize = 17;
 
 fn writes() -> Vec<Event> {
     let lines = [
         Line::User { delivery: delivery_id(1) },
-        Line::Request { request_id: "o-1".into(), subtype: "interrupt".into(), about: None },
+        Line::Request {
+            request_id: "o-1".into(),
+            subtype: "interrupt".into(),
+            about: None,
+            cancel_queued: true,
+        },
         Line::Request {
             request_id: "o-2".into(),
             subtype: "cancel_async_message".into(),
             about: Some(delivery_id(1)),
+            cancel_queued: false,
         },
         Line::Answer { request_id: "r-1".into() },
     ];
@@ -96,9 +104,21 @@ fn decisions() -> Vec<Event> {
 
 fn ends() -> Vec<Event> {
     use {Deadline as D, EndReason as E, KillReason as K};
-    let deadlines =
-        [D::Start, D::Notification, D::Shells, D::Agents, D::Quiet, D::Interrupt, D::End, D::Write];
-    let kills = [K::EndDeadline, K::StartDeadline, K::Deaf, K::SpoiledPipe, K::Leftovers, K::DiskFull];
+    let deadlines = [
+        D::Start,
+        D::Notification,
+        D::Shells,
+        D::Agents,
+        D::Quiet,
+        D::Interrupt,
+        D::End,
+        D::Write,
+        D::Stalled,
+        D::Compaction,
+        D::WakeWait,
+    ];
+    let kills =
+        [K::EndDeadline, K::StartDeadline, K::Deaf, K::SpoiledPipe, K::Leftovers, K::DiskFull, K::Stalled];
     let exits = [Exit::Code(0), Exit::Signal(9), Exit::Unknown, Exit::NotStarted];
     let dead = |exit| Event::Dead {
         exit,
@@ -107,10 +127,12 @@ fn ends() -> Vec<Event> {
         said: (exit != Exit::Code(0)).then(|| "its last words".to_owned()),
     };
     let mut events: Vec<Event> = deadlines.map(|deadline| Event::Expired { deadline }).into();
-    events.extend([E::Settled, E::Stop, E::Fault].map(|why| Event::Ending { why }));
+    events.extend([E::Settled, E::Stop, E::Fault, E::Declared].map(|why| Event::Ending { why }));
     events.extend(kills.map(|why| Event::Kill { why }));
     events.extend(exits.map(dead));
     events.push(Event::Settled { turn: 1, gave_up_tasks: 0 });
+    events.push(Event::Slow { silent: 120_000 });
+    events.push(Event::Foreign { bytes: -5 });
     events.push(Event::Parked { reason: "disk full".into() });
     events.push(Event::Note { text: "line\nbreak, \"quotes\", \u{2028}".into() });
     events

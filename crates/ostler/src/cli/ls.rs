@@ -21,7 +21,7 @@ use ostler_store::db::{ListFilter, SessionRow};
 #[command(verbatim_doc_comment)]
 pub(super) struct LsArgs {
     /// Only those in this state
-    #[arg(long, value_name = "STATE", value_parser = ["new", "active", "idle", "error"])]
+    #[arg(long, value_name = "STATE", value_parser = ["new", "active", "idle", "declared", "error"])]
     state: Option<String>,
     /// Only those with this label
     #[arg(long, value_name = "NAME")]
@@ -80,6 +80,10 @@ impl Line {
             State::New => ("new".to_owned(), Style::Plain),
             State::Active => ("active".to_owned(), Style::Good),
             State::Idle => ("idle".to_owned(), Style::Plain),
+            State::Declared { kind, note, .. } => {
+                let note = note.as_deref().map(|n| format!(": {}", one_line(n))).unwrap_or_default();
+                (format!("{}{note}", kind.word()), Style::Good)
+            }
             State::Error { reason } => (format!("error: {}", one_line(reason)), Style::Bad),
         };
         for (flag, word) in [(record.stopped, "stopped"), (record.closed, "closed")] {

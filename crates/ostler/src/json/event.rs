@@ -149,6 +149,14 @@ impl ControlEvent {
             E::TurnBegan { turn } => Self { kind: "turn_began", turn: Some(*turn), ..self },
             E::Settled { turn, .. } => Self { kind: "settled", turn: Some(*turn), ..self },
             E::Parked { reason } => Self { kind: "parked", message: Some(reason.clone()), ..self },
+            E::Slow { silent } => {
+                Self { kind: "slow", message: Some(format!("silent for {} s", silent / 1000)), ..self }
+            }
+            E::Foreign { bytes } => Self {
+                kind: "foreign",
+                message: Some(format!("transcript changed by {bytes} bytes")),
+                ..self
+            },
             E::Note { text } => Self { kind: "note", message: Some(text.clone()), ..self },
             E::Unknown => Self { kind: "unknown", ..self },
         }
@@ -159,7 +167,7 @@ impl ControlEvent {
             Line::User { delivery } => {
                 Self { subtype: Some("user".to_owned()), delivery: Some(delivery.to_string()), ..self }
             }
-            Line::Request { request_id, subtype, about } => Self {
+            Line::Request { request_id, subtype, about, .. } => Self {
                 subtype: Some(subtype.clone()),
                 request: Some(request_id.clone()),
                 delivery: about.map(|d| d.to_string()),

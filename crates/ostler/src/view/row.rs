@@ -52,6 +52,12 @@ impl View {
             }
             Event::TurnBegan { .. } => self.quiet("the model goes on by itself"),
             Event::Parked { reason } => self.bad(&format!("parked: {}", one_line(reason))),
+            Event::Slow { silent } => {
+                self.warn(&format!("claude has said nothing for {} s", silent / 1000));
+            }
+            Event::Foreign { .. } => {
+                self.warn("somebody else has written to this conversation since the last turn");
+            }
             Event::Note { text } => self.quiet(&one_line(text)),
             Event::Spawn { .. } => self.tally.starting(),
             Event::Child { .. } | Event::Done { .. } | Event::Unknown => {}
@@ -95,6 +101,11 @@ impl View {
             Deadline::End => self.warn("claude did not leave in time"),
             Deadline::Write => self.warn("claude did not read its input in time"),
             Deadline::Answer => self.warn("claude does not answer any more"),
+            Deadline::Stalled => self.warn("claude says nothing any more; it is interrupted"),
+            Deadline::Compaction => self.warn("the compaction takes too long; it is interrupted"),
+            Deadline::WakeWait => {
+                self.warn("the old claude does not leave; it is ended for the next message")
+            }
             Deadline::Notification | Deadline::Quiet => {}
         }
     }
@@ -104,7 +115,7 @@ impl View {
         match why {
             KillReason::SpoiledPipe => self.warn("a message was written in part; the child is replaced"),
             KillReason::DiskFull => self.bad("the disk is full"),
-            KillReason::EndDeadline | KillReason::StartDeadline | KillReason::Deaf => {
+            KillReason::EndDeadline | KillReason::StartDeadline | KillReason::Deaf | KillReason::Stalled => {
                 self.warn("the child is killed");
             }
             KillReason::Leftovers => {}

@@ -391,7 +391,7 @@ impl Session {
     fn move_record(&mut self) {
         let Some(machine) = &self.machine else { return };
         let event = match (machine.open_turn(), machine.last_outcome()) {
-            (Some(_), _) => RecordEvent::TurnStarts,
+            (Some(turn), _) => RecordEvent::TurnStarts { turn },
             (None, Some((outcome, failure))) => RecordEvent::TurnSettled { outcome, failure },
             (None, None) => return,
         };
@@ -473,6 +473,7 @@ impl Session {
             stop: self.stop,
             hold: false,
             rested: self.rested.map_or(0, |t| self.now - t),
+            ..World::default()
         })
     }
 
@@ -493,7 +494,15 @@ impl Session {
                 if subtype == "interrupt" {
                     self.interrupting = Some((machine.generation(), self.results(machine.consumed())));
                 }
-                self.write(Line::Request { request_id, subtype: subtype.to_owned(), about: None }, bytes)?;
+                self.write(
+                    Line::Request {
+                        request_id,
+                        subtype: subtype.to_owned(),
+                        about: None,
+                        cancel_queued: false,
+                    },
+                    bytes,
+                )?;
             }
             Action::Repeat { write, line } => {
                 let bytes = match &line {

@@ -57,6 +57,7 @@ impl Fold {
             stop: false,
             hold: false,
             rested: 0,
+            ..World::default()
         })
     }
 }
@@ -105,7 +106,12 @@ fn ends(version: &str, scene: &str, outcome: Outcome, results: u32, messages: &[
     let no_receipts = version == "2.1.200";
     if no_receipts {
         // Recorded without replays: what it took up is only counted, when it has read everything and was quiet.
-        let ask = Line::Request { request_id: "i".into(), subtype: "initialize".into(), about: None };
+        let ask = Line::Request {
+            request_id: "i".into(),
+            subtype: "initialize".into(),
+            about: None,
+            cancel_queued: false,
+        };
         let write = fold.machine.next_write();
         fold.row(Event::Begin { write, line: ask, len: 1, hash: String::new() });
         fold.row(Event::Done { write });

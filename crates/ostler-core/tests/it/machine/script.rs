@@ -94,7 +94,7 @@ impl Case {
             ["done", write] => self.row(Event::Done { write: write.parse().unwrap() }),
             ["ask", request, subtype] => {
                 let (request_id, subtype) = ((*request).to_owned(), (*subtype).to_owned());
-                self.write(Line::Request { request_id, subtype, about: None }, true);
+                self.write(Line::Request { request_id, subtype, about: None, cancel_queued: false }, true);
             }
             ["answer", request] => self.write(Line::Answer { request_id: (*request).to_owned() }, true),
             ["decided", request, decision] => {
@@ -189,6 +189,7 @@ impl Case {
             stop: self.stop,
             hold: false,
             rested: 0,
+            ..World::default()
         });
         match action {
             None => "nothing".to_owned(),

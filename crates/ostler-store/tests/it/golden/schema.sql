@@ -1,4 +1,4 @@
--- schema 1, lowest reader 1
+-- schema 2, lowest reader 1
 CREATE TABLE change (
     seq     INTEGER PRIMARY KEY,
     session TEXT NOT NULL,
@@ -25,7 +25,7 @@ CREATE TABLE delivery (
     written_at      INTEGER,
     answer_start    INTEGER,
     answer_end      INTEGER
-) STRICT;
+, continues TEXT) STRICT;
 
 CREATE TABLE generation (
     session      TEXT NOT NULL,
@@ -73,6 +73,14 @@ CREATE TABLE permission (
     face_input    TEXT, -- JSON
     face_at       INTEGER,
     PRIMARY KEY (session, generation, request_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE rate_limit (
+    credential TEXT PRIMARY KEY NOT NULL,
+    since      INTEGER NOT NULL,
+    until      INTEGER, -- NULL: nobody said
+    tries      INTEGER NOT NULL, -- refusals in a row
+    next_try   INTEGER NOT NULL -- when one of those who wait may try
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE session (
