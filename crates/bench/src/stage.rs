@@ -158,6 +158,7 @@ impl Session<'_> {
             mode: Mode::Auto,
             idempotency_key: None,
             created_at: wall(),
+            continues: None,
         };
         self.stage.ostler.db().insert_delivery(&new).unwrap();
     }

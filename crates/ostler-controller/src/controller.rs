@@ -15,6 +15,7 @@
 //! | `controller/pipe.rs` | bracketed writes to the child |
 //! | `controller/death.rs` | the child is dead: what is left of its tree, what it said last |
 //! | `controller/commit.rs` | durable first, then the store |
+//! | `controller/continuation.rs` | messages that ostler sends itself |
 //! | `controller/disk.rs` | full disks |
 //! | `controller/stderr.rs` | the child's stderr: capped, its last words |
 //! | `controller/adopt.rs` | another controller's child |
@@ -24,6 +25,7 @@
 
 mod adopt;
 mod commit;
+mod continuation;
 mod control;
 mod death;
 mod disk;

@@ -5,8 +5,9 @@
 //! `controller` (the default), `keeper`, or `both`. A release build has none of this.
 
 /// The points in a controller, in the order in which a session comes by them, for tests that go through all of them.
-pub const POINTS: [&str; 20] = [
+pub const POINTS: [&str; 22] = [
     "taken-over",
+    "claimed",
     "folder-made",
     "before-fork",
     "after-fork",
@@ -17,6 +18,7 @@ pub const POINTS: [&str; 20] = [
     "done-written",
     "decided",
     "before-settled",
+    "continued",
     "settled-written",
     "settled",
     "ending-written",

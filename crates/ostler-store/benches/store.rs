@@ -156,6 +156,7 @@ fn accepting(home: &Home, session: SessionId) {
             mode: Mode::Auto,
             idempotency_key: None,
             created_at: Millis(1),
+            continues: None,
         };
         db.insert_delivery(&new).unwrap();
     });

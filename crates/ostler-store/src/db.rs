@@ -4,6 +4,7 @@
 //! that waiting for another writer happens at its beginning and nowhere else, and is bounded ([`DbError::Busy`]).
 
 mod changes;
+mod claims;
 mod columns;
 mod deliveries;
 mod error;
@@ -15,7 +16,8 @@ mod schema;
 mod sessions;
 
 pub use changes::{Change, ChangePage};
-pub use deliveries::{Body, Claim, DeliveryRow, Inserted, MAX_INLINE_BODY, Mode, NewDelivery, Pending};
+pub use claims::Claim;
+pub use deliveries::{Body, DeliveryRow, Inserted, MAX_INLINE_BODY, Mode, NewDelivery, Pending};
 pub use error::DbError;
 pub use find::FindError;
 pub use list::{ListFilter, PageKey, SessionPage};

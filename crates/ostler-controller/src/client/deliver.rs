@@ -88,6 +88,7 @@ impl Ostler {
             mode,
             idempotency_key: message.idempotency_key.clone(),
             created_at: message.at,
+            continues: None,
         })?;
         match inserted {
             Inserted::New { .. } => Ok(message.id),

@@ -33,6 +33,8 @@ impl Controller {
         {
             log(&format!("no link to the transcript: {error}"));
         }
+        self.continue_what_was_cut()?;
+        crash::point("continued");
         self.say(Event::Settled { turn, gave_up_tasks })?;
         if let Some(ctl) = &self.ctl {
             ctl.sync()?;

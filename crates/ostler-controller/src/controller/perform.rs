@@ -1,24 +1,45 @@
 //! One action of the machine is carried out: its row first, then the deed.
 
-use super::Controller;
 use super::error::ControllerError;
+use super::{Controller, log};
 use crate::crash;
 use claude_wire::{Content, Frame, Message, Request, build};
 use ostler_core::ctl::{Decision, Event, KillReason, Line};
 use ostler_core::ids::DeliveryId;
 use ostler_core::machine::Action;
 use ostler_core::rows::PermissionKind;
+use ostler_store::DbError;
+use ostler_store::db::Claim;
 use serde_json::value::RawValue;
 
 /// What a denied child is told when nobody said anything.
 const NO_REASON: &str = "The user denied this.";
 
+/// What came of claiming a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Claimed {
+    /// It may be written.
+    Ours,
+    /// Somebody took it back, or the session takes none any more.
+    Gone,
+    /// The store can't be written right now.
+    Later,
+}
+
 impl Controller {
     /// False: nothing more can be done right now.
     pub(super) fn perform(&mut self, action: Action) -> Result<bool, ControllerError> {
         match action {
-            Action::Spawn { delivery } => self.start_generation(delivery)?,
-            Action::WriteUser { delivery } => self.write_user(delivery)?,
+            Action::Spawn { delivery } => match self.claim(delivery)? {
+                Claimed::Ours => self.start_generation(delivery)?,
+                Claimed::Gone => {}
+                Claimed::Later => return Ok(false),
+            },
+            Action::WriteUser { delivery } => match self.claim(delivery)? {
+                Claimed::Ours => self.write_user(delivery)?,
+                Claimed::Gone => {}
+                Claimed::Later => return Ok(false),
+            },
             Action::Request { request_id, subtype, cancel_queued } => {
                 let request_id = request_id.unwrap_or_else(|| self.request_id(subtype));
                 let bytes = request_line(subtype, &request_id, cancel_queued);
@@ -58,6 +79,28 @@ impl Controller {
             }
         }
         Ok(true)
+    }
+
+    /// From here on nobody takes the delivery back behind our back. An earlier controller may have claimed it already.
+    fn claim(&mut self, delivery: DeliveryId) -> Result<Claimed, ControllerError> {
+        let claimed = match self.db.claim_delivery(delivery) {
+            Ok(Claim::Yes { .. }) => Claimed::Ours,
+            Ok(Claim::Final(_)) => {
+                self.wants.pending.retain(|p| p.id != delivery);
+                Claimed::Gone
+            }
+            Ok(Claim::Stopped | Claim::Closed) => {
+                self.wants.pending.clear();
+                Claimed::Gone
+            }
+            Err(error @ (DbError::DiskFull { .. } | DbError::Busy { .. })) => {
+                log(&format!("delivery {delivery} can't be claimed yet: {error}"));
+                Claimed::Later
+            }
+            Err(error) => return Err(error.into()),
+        };
+        crash::point("claimed");
+        Ok(claimed)
     }
 
     fn write_user(&mut self, delivery: DeliveryId) -> Result<(), ControllerError> {

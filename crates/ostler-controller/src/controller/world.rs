@@ -48,6 +48,9 @@ impl Wants {
         let is_final = |id| ended.deliveries.iter().any(|d| d.id == id && d.state.is_final());
         self.pending = pending(db, session)?;
         self.pending.retain(|p| !is_final(p.id));
+        if !db.record(session)?.0.online() {
+            self.pending.clear();
+        }
         let stored = db.decisions_to_write(session)?.into_iter().map(|d| Stored {
             generation: d.generation,
             request_id: d.request_id,

@@ -5,7 +5,6 @@ use super::error::Failure;
 use super::{Db, DbError, changes, sessions};
 use crate::session_dir::SessionDir;
 use ostler_core::ids::{DeliveryId, GenerationNo, Millis, SessionId, TurnNo};
-use ostler_core::record::Record;
 use ostler_core::rows::DeliveryState;
 use ostler_os::{PathError, durable};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -45,6 +44,8 @@ pub struct NewDelivery {
     pub idempotency_key: Option<String>,
     /// When it came.
     pub created_at: Millis,
+    /// ostler made it itself, to go on with what this one had begun.
+    pub continues: Option<DeliveryId>,
 }
 
 /// What became of it.
@@ -112,6 +113,8 @@ pub struct DeliveryRow {
     pub written_at: Option<Millis>,
     /// Byte range of the answering `result` line in that generation's `out`.
     pub answer: Option<(u64, u64)>,
+    /// ostler made it itself, to go on with what this one had begun.
+    pub continues: Option<DeliveryId>,
 }
 
 /// A delivery that isn't final.
@@ -125,24 +128,6 @@ pub struct Pending {
     pub mode: Mode,
     /// How far it has come.
     pub state: DeliveryState,
-}
-
-/// What became of the wish to write a delivery to a child.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claim {
-    /// It may be written; nobody can take it back any more. With the record as it was in that instant.
-    Yes {
-        /// The session's record.
-        record: Record,
-        /// Its revision.
-        revision: u64,
-    },
-    /// It is final already: somebody took it back.
-    Final(DeliveryState),
-    /// The session is stopped.
-    Stopped,
-    /// The session is closed.
-    Closed,
 }
 
 impl Db {
@@ -245,57 +230,6 @@ impl Db {
         })
     }
 
-    /// For a controller that is about to write a delivery to a child: from here on it can't be taken back. The record
-    /// is read in the same transaction, so that what is decided from it is not outdated. Claiming again is harmless.
-    ///
-    /// # Errors
-    /// [`DbError::NoDelivery`], or the database can't be written.
-    pub fn claim_delivery(&self, id: DeliveryId) -> Result<Claim, DbError> {
-        self.write("claim a delivery", |tx| {
-            let mut statement = tx.prepare_cached("SELECT session, state FROM delivery WHERE id = ?1")?;
-            let found = statement.query_row([Id(id)], |row| {
-                let (session, state): (Id<SessionId>, Word<DeliveryState>) = (row.get(0)?, row.get(1)?);
-                Ok((session.0, state.0))
-            });
-            let (session, state) = found.optional()?.ok_or(DbError::NoDelivery { id })?;
-            let row = sessions::row_of(tx, session)?.ok_or(DbError::NoSession { id: session })?;
-            if state.is_final() {
-                return Ok(Claim::Final(state));
-            }
-            if row.record.closed {
-                return Ok(Claim::Closed);
-            }
-            if row.record.stopped {
-                return Ok(Claim::Stopped);
-            }
-            tx.execute("UPDATE delivery SET claimed = 1 WHERE id = ?1 AND claimed = 0", [Id(id)])?;
-            Ok(Claim::Yes { record: row.record, revision: row.revision })
-        })
-    }
-
-    /// Takes a delivery back that no controller has claimed; false when it is too late, or there is none.
-    ///
-    /// # Errors
-    /// The database can't be written.
-    pub fn cancel_delivery(&self, id: DeliveryId) -> Result<bool, DbError> {
-        self.write("cancel a delivery", |tx| {
-            let mut statement = tx.prepare_cached(
-                "UPDATE delivery SET state = ?2 WHERE id = ?1 AND state = ?3 AND claimed = 0 AND fold_no IS NULL
-                 RETURNING session",
-            )?;
-            let session = statement
-                .query_row(
-                    params![Id(id), Word(DeliveryState::Cancelled), Word(DeliveryState::Accepted)],
-                    |row| Ok(row.get::<_, Id<SessionId>>(0)?.0),
-                )
-                .optional()?;
-            if let Some(session) = session {
-                changes::append(tx, session, &["delivery"])?;
-            }
-            Ok(session.is_some())
-        })
-    }
-
     fn session_dir(&self, id: SessionId) -> SessionDir {
         let home = self.path.parent().unwrap_or(&self.path);
         SessionDir { id, path: home.join("sessions").join(id.to_string()) }
@@ -304,7 +238,7 @@ impl Db {
 
 impl DeliveryRow {
     const COLUMNS: &'static str = "seq, id, session, place, body_len, mode, idempotency_key, created_at, state, \
-        generation, turn, written_at, answer_start, answer_end";
+        generation, turn, written_at, answer_start, answer_end, continues";
 
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
@@ -321,6 +255,7 @@ impl DeliveryRow {
             turn: row.get("turn")?,
             written_at: row.get::<_, Option<i64>>("written_at")?.map(Millis),
             answer: range(row, "answer_start", "answer_end")?,
+            continues: row.get::<_, Option<Id<_>>>("continues")?.map(|id| id.0),
         })
     }
 }
@@ -352,8 +287,8 @@ fn known(tx: &Transaction<'_>, new: &NewDelivery, hash: &[u8]) -> Result<Option<
 fn insert(tx: &Transaction<'_>, new: &NewDelivery, hash: &[u8], large: bool) -> Result<u64, Failure> {
     let place = if large { Body::File } else { Body::Inline };
     tx.prepare_cached(
-        "INSERT INTO delivery (id, session, place, body, body_len, body_hash, mode, idempotency_key, created_at, state)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO delivery (id, session, place, body, body_len, body_hash, mode, idempotency_key, created_at, state,
+         continues) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?
     .execute(params![
         Id(new.id),
@@ -366,6 +301,7 @@ fn insert(tx: &Transaction<'_>, new: &NewDelivery, hash: &[u8], large: bool) -> 
         new.idempotency_key,
         new.created_at.0,
         Word(DeliveryState::Accepted),
+        new.continues.map(Id),
     ])?;
     Ok(u64::try_from(tx.last_insert_rowid()).unwrap_or(0))
 }

@@ -134,6 +134,7 @@ pub(crate) fn delivery(n: u128, session: SessionId, body: impl Into<Vec<u8>>) ->
         mode: Mode::Auto,
         idempotency_key: None,
         created_at: Millis(1_000),
+        continues: None,
     }
 }
 

@@ -147,7 +147,8 @@ impl Page {
         self.out.push_str("\nmessages under way\n");
         for d in waiting {
             let state = format!("{:?}", d.state).to_lowercase();
-            self.out.push_str(&format!("  {}  {state}  {}\n", d.id, view::bytes(d.body_len)));
+            let own = if d.continues.is_some() { "  by ostler itself, to go on" } else { "" };
+            self.out.push_str(&format!("  {}  {state}  {}{own}\n", d.id, view::bytes(d.body_len)));
         }
     }
 }

@@ -64,6 +64,7 @@ fn described(
     spec.cache_ttl = CacheTtl { main: args.cache_ttl, subagents: None };
     spec.max_turns = args.max_turns;
     spec.max_budget_usd = args.max_budget_usd;
+    spec.on_cut = args.on_cut.into();
     spec.lab = lab;
     spec.extra = parse_extra(&args.claude_flag)?;
     texts.put_into(&mut spec);

@@ -1,7 +1,7 @@
 //! Options about a session: they are stored with it and hold for all of its turns.
 
 use clap::{Args, ValueEnum};
-use ostler_core::spec::{Credential, PermissionMode, PermissionPolicy, SettingSource, Ttl};
+use ostler_core::spec::{Credential, OnCut, PermissionMode, PermissionPolicy, SettingSource, Ttl};
 use std::path::PathBuf;
 
 /// Options about a session.
@@ -105,6 +105,10 @@ pub(super) struct SpecArgs {
     /// Who pays [default: what the environment says, as claude decides]
     #[arg(long, value_name = "WHO", value_parser = credential)]
     pub(super) credential: Option<Credential>,
+    /// When claude dies in the middle of a turn, and the next one knows the message and does not run it again: show it,
+    /// or continue by a message of ostler's own
+    #[arg(long, value_name = "POLICY", default_value = "show")]
+    pub(super) on_cut: OnCutChoice,
     /// Keep a variable of the environment (NAME), or set one (NAME=VALUE)
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(super) env: Vec<String>,
@@ -130,6 +134,24 @@ impl From<PolicyChoice> for PermissionPolicy {
             PolicyChoice::Ask => Self::Ask,
             PolicyChoice::Allow => Self::Allow,
             PolicyChoice::Deny => Self::Deny,
+        }
+    }
+}
+
+/// What follows when a turn was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnCutChoice {
+    /// People are told; the next message goes on
+    Show,
+    /// ostler asks the model to go on, at most twice in a row
+    Continue,
+}
+
+impl From<OnCutChoice> for OnCut {
+    fn from(choice: OnCutChoice) -> Self {
+        match choice {
+            OnCutChoice::Show => Self::Show,
+            OnCutChoice::Continue => Self::Continue,
         }
     }
 }

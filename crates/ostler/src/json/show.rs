@@ -109,6 +109,7 @@ struct DeliveryBody {
     written_at: Option<String>,
     generation: Option<u32>,
     turn: Option<u32>,
+    continues: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -231,6 +232,7 @@ fn delivery(d: &DeliveryRow) -> DeliveryBody {
         written_at: d.written_at.map(rfc3339),
         generation: d.generation,
         turn: d.turn,
+        continues: d.continues.map(|id| id.to_string()),
     }
 }
 

@@ -3,6 +3,7 @@
 mod alone_disk;
 mod alone_memory;
 mod bytes;
+mod continuations;
 mod crashes;
 mod deaths;
 mod permissions;

@@ -89,6 +89,7 @@ macro_rules! in_a_turn {
 
 in_a_turn! {
     at_the_start: "taken-over",
+    between_claim_and_spawn: "claimed",
     behind_the_folder: "folder-made",
     before_the_fork: "before-fork",
     behind_the_fork: "after-fork",
@@ -97,6 +98,7 @@ in_a_turn! {
     between_write_and_done: "line-written",
     behind_done: "done-written",
     between_result_and_settled: "before-settled",
+    behind_what_goes_on: "continued",
     between_settled_and_the_store: "settled-written",
     between_settled_and_end_session: "settled",
     between_ending_and_end_session: "ending-written",
