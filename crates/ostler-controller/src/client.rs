@@ -10,16 +10,21 @@ use ostler_core::rows::{Outcome, Turn};
 use ostler_store::{Cursor, Db, Durability, Follower, Home, Journal};
 use std::path::Path;
 
+mod declare;
 mod deliver;
 mod ensure;
 mod error;
+mod halt;
+mod process;
 mod rebuild;
 mod talk;
 mod wait;
 
+pub use declare::{Declarer, MAX_NOTE};
 pub use deliver::MAX_PROMPT;
 pub use ensure::Starter;
 pub use error::ClientError;
+pub use process::Process;
 pub use rebuild::fold_rows;
 
 /// One home, seen by a face.
@@ -122,6 +127,48 @@ pub enum Stopped {
     NothingRunning,
 }
 
+/// What became of a resume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resumed {
+    /// False: it was not stopped.
+    pub was_stopped: bool,
+    /// Messages that were accepted before the stop and go on now.
+    pub waiting: u32,
+}
+
+/// Why nothing was declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Undeclared {
+    /// The token is not that of the session.
+    Token,
+    /// The process that says so belongs to a child that is gone.
+    OtherGeneration,
+    /// No turn is running.
+    NoTurn,
+    /// Only a subagent can have said it.
+    Subagent,
+    /// The session is stopped or closed.
+    Halted,
+    /// It could not be written down.
+    Store,
+}
+
+impl Undeclared {
+    /// For people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Token => "the token is not the session's",
+            Self::OtherGeneration => "the claude that says so is not the one that lives; it comes too late",
+            Self::NoTurn => "no turn is running",
+            Self::Subagent => "a subagent says so; only the main agent speaks for its session",
+            Self::Halted => "the session is stopped or closed",
+            Self::Store => "it could not be stored; try again",
+        }
+    }
+}
+
 /// A decision about a question of a child.
 #[derive(Clone, Debug)]
 pub struct Verdict {
@@ -150,6 +197,8 @@ pub enum Waited {
     StillRunning,
     /// Nothing can go on until a person acts: the reason.
     Parked(String),
+    /// It is stopped, and so many messages wait for a resume.
+    Stopped(u32),
 }
 
 /// What a session is doing right now.

@@ -20,6 +20,7 @@
 //! | `controller/stderr.rs` | the child's stderr: capped, its last words |
 //! | `controller/adopt.rs` | another controller's child |
 //! | `controller/control.rs` | the control socket |
+//! | `controller/declare.rs` | what an agent says of its own session |
 //! | `controller/link.rs` | the keeper, as seen from here |
 //! | `controller/lab.rs` | the lab that a lab session talks to |
 
@@ -28,6 +29,7 @@ mod commit;
 mod continuation;
 mod control;
 mod death;
+mod declare;
 mod disk;
 mod error;
 mod journal;
@@ -41,13 +43,14 @@ mod transcript;
 mod world;
 
 use crate::keeper::{CONTROLLER_BUSY, CONTROLLER_DONE, GLANCE};
+pub(crate) use commit::wanted;
 use control::Control;
 use disk::Full;
 pub(crate) use disk::disk_full;
 use error::ControllerError;
 pub(crate) use error::chain;
 use journal::OutTail;
-pub(crate) use journal::fold;
+pub(crate) use journal::{fold, wall};
 use link::Keeper;
 use ostler_core::ids::SessionId;
 use ostler_core::machine::{Machine, Phase};

@@ -3,6 +3,9 @@
 //! `hello` and `poke` stay as they are for ever, whatever versions meet; everything else may change with the version,
 //! which `hello` tells.
 
+use crate::client::Undeclared;
+use ostler_core::ids::{GenerationNo, TurnNo};
+use ostler_core::record::Declaration;
 use serde::{Deserialize, Serialize};
 
 /// A face asks.
@@ -20,8 +23,23 @@ pub(crate) enum Ask {
         /// Take back what is queued as well.
         cancel_queued: bool,
     },
-    /// End the child; answered when its tree is dead.
+    /// The record says that the child is to be ended; answered when its tree is dead.
     Stop,
+    /// A child says where its session stands.
+    Declare(Says),
+}
+
+/// What an agent declares.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Says {
+    /// Its generation.
+    pub(crate) generation: GenerationNo,
+    /// What shows that it is a child of this session.
+    pub(crate) token: String,
+    /// Where it stands.
+    pub(crate) declaration: Declaration,
+    /// In its own words.
+    pub(crate) note: Option<String>,
 }
 
 /// The controller answers.
@@ -58,6 +76,16 @@ pub(crate) enum Answer {
         killed: u32,
         /// Nothing can be left.
         proven: bool,
+    },
+    /// What was declared stands in the record.
+    Declared {
+        /// The turn that it was said in.
+        turn: TurnNo,
+    },
+    /// Nothing was declared.
+    Undeclared {
+        /// Why.
+        why: Undeclared,
     },
     /// The request is not understood.
     Unknown,

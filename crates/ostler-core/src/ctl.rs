@@ -8,6 +8,7 @@
 //! a reader keeps an unknown kind as [`Event::Unknown`] and goes on.
 
 use crate::ids::{ConversationId, DeliveryId, GenerationNo, Millis, TurnNo};
+use crate::record::Declaration;
 use serde::{Deserialize, Serialize};
 
 /// One row of a `ctl` file.
@@ -140,6 +141,18 @@ pub enum Event {
         /// Bytes by which the transcript has grown; negative where it has shrunk.
         bytes: i64,
     },
+    /// The agent said where its session stands.
+    Declared {
+        /// What it said.
+        declaration: Declaration,
+        /// In its own words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+        /// The turn in which it said so.
+        turn: TurnNo,
+    },
+    /// The session was closed, and its child is dead: whatever has no end is taken back.
+    Closed,
     /// A remark for whoever reads the journal.
     Note {
         /// Free text.

@@ -13,7 +13,7 @@
 mod child;
 mod rules;
 
-pub use child::{ChildStart, LabAccess, added, child_env};
+pub use child::{ChildStart, Identity, LabAccess, Place, added, child_env};
 
 use crate::argv::Platform;
 use crate::spec::{ByName, Credential, Environment, Source};

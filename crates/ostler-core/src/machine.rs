@@ -49,6 +49,7 @@ mod tools;
 use crate::ctl::Decision;
 use crate::ids::{ConversationId, DeliveryId, GenerationNo, Millis, TurnNo};
 use crate::limits::Limits;
+use crate::record::Declaration;
 use crate::rows::{Outcome, Projection};
 use std::collections::BTreeMap;
 
@@ -74,6 +75,30 @@ pub struct Machine {
     seen: Seen,
     /// Why nothing is started any more, and since when.
     parked: Option<(String, Millis)>,
+    /// What the agent declared, until a later turn begins.
+    declared: Option<Declared>,
+}
+
+/// What an agent said of its session, and in which turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// What it said.
+    pub kind: Declaration,
+    /// In its own words.
+    pub note: Option<String>,
+    /// In this turn.
+    pub turn: TurnNo,
+}
+
+/// Why nothing can be declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undeclarable {
+    /// The generation that wants to is not the one that lives.
+    OtherGeneration,
+    /// No turn is running.
+    NoTurn,
+    /// Only a subagent can have said it: the main agent calls nothing.
+    Subagent,
 }
 
 /// What a process of a session is, as far as its journal knows.
@@ -89,6 +114,19 @@ pub enum Phase {
     Ending,
 }
 
+impl Phase {
+    /// The word for it in listings.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::Starting => "starting",
+            Self::Resident => "resident",
+            Self::Ending => "ending",
+        }
+    }
+}
+
 impl Machine {
     /// A session that was never started.
     #[must_use]
@@ -102,6 +140,7 @@ impl Machine {
             starts: BTreeMap::new(),
             seen: Seen::default(),
             parked: None,
+            declared: None,
         }
     }
 
@@ -167,6 +206,23 @@ impl Machine {
     #[must_use]
     pub fn parked(&self) -> Option<&str> {
         self.parked.as_ref().map(|(why, _)| why.as_str())
+    }
+
+    /// What the agent has declared, unless a later turn has begun.
+    #[must_use]
+    pub const fn declared(&self) -> Option<&Declared> {
+        self.declared.as_ref()
+    }
+
+    /// The turn that a process of this generation may declare something in.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn may_declare(&self, generation: GenerationNo) -> Result<TurnNo, Undeclarable> {
+        let lives = |c: &&Child| c.no == generation && c.phase == Phase::Resident && !c.killing;
+        let child = self.child.as_ref().filter(lives).ok_or(Undeclarable::OtherGeneration)?;
+        let turn = self.open_turn().ok_or(Undeclarable::NoTurn)?;
+        if child.tools.only_subagents() { Err(Undeclarable::Subagent) } else { Ok(turn) }
     }
 
     /// How the last settled turn ended.

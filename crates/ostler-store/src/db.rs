@@ -10,6 +10,7 @@ mod deliveries;
 mod error;
 mod find;
 mod list;
+mod moves;
 mod permissions;
 mod projection;
 mod schema;
@@ -21,6 +22,7 @@ pub use deliveries::{Body, DeliveryRow, Inserted, MAX_INLINE_BODY, Mode, NewDeli
 pub use error::DbError;
 pub use find::FindError;
 pub use list::{ListFilter, PageKey, SessionPage};
+pub use moves::{Chore, Fate, Moved};
 pub use permissions::{Decided, NewDecision, PermissionRow, Winner};
 pub use projection::{Committed, RecordChange};
 pub use sessions::SessionRow;

@@ -25,6 +25,7 @@
 pub mod ctl_file;
 pub mod cursor;
 pub mod db;
+pub mod flags;
 pub mod home;
 pub mod journal;
 mod lines;
@@ -35,6 +36,7 @@ pub mod session_file;
 pub use ctl_file::{CtlError, CtlFile, CtlLine};
 pub use cursor::{Cursor, CursorError};
 pub use db::{Db, DbError, Durability};
+pub use flags::Flags;
 pub use home::{Home, HomeError};
 pub use journal::{Entry, Follower, Journal, JournalError};
 pub use session_dir::{GenDir, SessionDir};

@@ -2,6 +2,7 @@
 
 use crate::db::SessionRow;
 use crate::db::{Db, DbError};
+use crate::flags::Flags;
 use crate::home::Home;
 use crate::session_file::{SessionFile, SessionFileError};
 use ostler_core::ids::SessionId;
@@ -18,8 +19,8 @@ pub struct Rebuilt {
     pub unreadable: Vec<(PathBuf, SessionFileError)>,
 }
 
-/// Makes a row for every session folder that has none, with a fresh record (`new`, not stopped, not closed). Rows that
-/// exist are left alone. The caller folds the journals afterwards.
+/// Makes a row for every session folder that has none, with a fresh record: `new`, stopped or closed as the folder says.
+/// Rows that exist are left alone. The caller folds the journals afterwards.
 ///
 /// # Errors
 /// The folder of sessions can't be listed, or the database can't be written.
@@ -34,7 +35,11 @@ pub fn rebuild_session_rows(home: &Home, db: &Db) -> Result<Rebuilt, RebuildErro
         let dir = home.session(id);
         match SessionFile::read(&dir) {
             Ok(file) => {
-                db.insert_session(&SessionRow::of(&file))?;
+                let mut row = SessionRow::of(&file);
+                if let Some(flags) = Flags::read(&dir) {
+                    (row.record.stopped, row.record.closed) = (flags.stopped, flags.closed);
+                }
+                db.insert_session(&row)?;
                 rebuilt.inserted.push(id);
             }
             Err(error) => rebuilt.unreadable.push((dir.path, error)),

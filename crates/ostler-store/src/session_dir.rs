@@ -20,6 +20,18 @@ impl SessionDir {
         self.path.join("session.json")
     }
 
+    /// Whether it is stopped or closed, for a database that was lost; see [`crate::Flags`].
+    #[must_use]
+    pub fn flags(&self) -> PathBuf {
+        self.path.join("flags.json")
+    }
+
+    /// What a child of the session shows to speak for it.
+    #[must_use]
+    pub fn token(&self) -> PathBuf {
+        self.path.join("token")
+    }
+
     /// Held by the controller for as long as it is one.
     #[must_use]
     pub fn lock(&self) -> PathBuf {

@@ -16,6 +16,7 @@ mod approve;
 mod closing;
 mod completions;
 mod created;
+mod declare;
 mod deny;
 mod doctor;
 mod face;
@@ -28,6 +29,7 @@ mod man;
 mod pending;
 mod prompt;
 mod question;
+mod resume;
 mod run;
 mod send;
 mod show;
@@ -101,9 +103,11 @@ enum Verb {
     Show(show::ShowArgs),
     Interrupt(interrupt::InterruptArgs),
     Stop(stop::StopArgs),
+    Resume(resume::ResumeArgs),
     Pending(pending::PendingArgs),
     Approve(approve::ApproveArgs),
     Deny(deny::DenyArgs),
+    Declare(declare::DeclareArgs),
     Lab(lab::LabArgs),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
@@ -155,9 +159,11 @@ fn run_verb(verb: Verb, face: &mut Face) -> Result<Exit, Failure> {
         Verb::Show(args) => show::show(&args, face),
         Verb::Interrupt(args) => interrupt::interrupt(&args, face),
         Verb::Stop(args) => stop::stop(&args, face),
+        Verb::Resume(args) => resume::resume(&args, face),
         Verb::Pending(args) => pending::pending(&args, face),
         Verb::Approve(args) => approve::approve(&args, face),
         Verb::Deny(args) => deny::deny(&args, face),
+        Verb::Declare(args) => declare::declare(&args, face),
         Verb::Lab(args) => lab::lab(&args, face),
         Verb::Doctor(args) => doctor::doctor(&args, face),
         Verb::Completions(args) => completions::completions(&args, face),

@@ -15,9 +15,9 @@ pub(crate) use doctor::{DoctorDocument, RebuildDocument};
 pub(crate) use error::ErrorDocument;
 pub(crate) use event::{JournalEvent, SessionEvent};
 pub(crate) use result::{Ending, ResultDocument, ResultEvent, Tokens};
-pub(crate) use session::{ListDocument, SessionDocument};
+pub(crate) use session::{ListDocument, Listed, SessionDocument};
 pub(crate) use show::{ShowDocument, Shown};
 pub(crate) use verbs::{
-    CompletionsDocument, DecisionDocument, InterruptDocument, LabDocument, ManDocument, PendingDocument,
-    SendDocument, StartDocument, StopDocument,
+    CompletionsDocument, DecisionDocument, DeclareDocument, InterruptDocument, LabDocument, ManDocument,
+    PendingDocument, ResumeDocument, SendDocument, StartDocument, StopDocument,
 };

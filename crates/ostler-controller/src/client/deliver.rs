@@ -104,6 +104,7 @@ impl Ostler {
     /// # Errors
     /// Lost, withdrawn, unknown; the store can't be written.
     pub fn decide(&self, session: SessionId, verdict: &Verdict) -> Result<(), ClientError> {
+        self.refuse_closed(session)?;
         let decided = self.db().decide_permission(&NewDecision {
             session,
             generation: verdict.generation,

@@ -63,9 +63,7 @@ impl Ostler {
                 if let Some(why) = self.no_room(session) {
                     return Err(ClientError::Controller { session, why });
                 }
-                self.starter
-                    .start_keeper(self.home(), session)
-                    .map_err(|e| ClientError::Controller { session, why: chain(&e) })?;
+                self.start_keeper(session)?;
                 started = Some(Instant::now());
                 silent_since = Instant::now();
             }
@@ -88,7 +86,7 @@ impl Ostler {
     }
 
     /// A controller would find something to do.
-    fn owes(&self, session: SessionId) -> Result<bool, ClientError> {
+    pub(super) fn owes(&self, session: SessionId) -> Result<bool, ClientError> {
         Ok(self.db().sessions_owing()?.contains(&session) && self.unparked(session)?)
     }
 
@@ -114,13 +112,19 @@ impl Ostler {
         let mut started = 0;
         for session in self.db().sessions_owing()? {
             if !self.is_attended(session)? && self.unparked(session)? {
-                self.starter
-                    .start_keeper(self.home(), session)
-                    .map_err(|e| ClientError::Controller { session, why: chain(&e) })?;
+                self.start_keeper(session)?;
                 started += 1;
             }
         }
+        for (session, chore) in self.db().chores()? {
+            started += u32::from(self.do_chore(session, &chore)?);
+        }
         Ok(started)
+    }
+
+    pub(super) fn start_keeper(&self, session: SessionId) -> Result<(), ClientError> {
+        let started = self.starter.start_keeper(self.home(), session);
+        started.map_err(|e| ClientError::Controller { session, why: chain(&e) })
     }
 
     /// A parked session is not woken by a sweep, unless something was accepted since.

@@ -1,5 +1,6 @@
 //! What can go wrong for a face.
 
+use super::Undeclared;
 use ostler_core::ids::SessionId;
 use ostler_store::{DbError, HomeError};
 use std::path::PathBuf;
@@ -48,6 +49,22 @@ pub enum ClientError {
         session: SessionId,
         /// `stopped` or `closed`.
         state: &'static str,
+    },
+    /// The note of a declaration is too long.
+    #[error("the note has {len} bytes; at most {limit} are taken")]
+    NoteTooLong {
+        /// Its length.
+        len: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// An agent's declaration was not taken.
+    #[error("nothing is declared for session {session}: {}", why.words())]
+    Undeclared {
+        /// The session.
+        session: SessionId,
+        /// Why.
+        why: Undeclared,
     },
     /// The same idempotency key was used with another body.
     #[error("the idempotency key was used before, for another message")]

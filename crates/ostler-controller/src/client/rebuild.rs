@@ -6,16 +6,25 @@ use ostler_core::limits::Limits;
 use ostler_core::machine::Machine;
 use ostler_core::rows::Projection;
 use ostler_core::spec::LaunchSpec;
-use ostler_store::{Home, SessionFile};
+use ostler_store::db::SessionRow;
+use ostler_store::{Flags, Home, SessionFile};
 
 impl Ostler {
-    /// Folds every journal again and compares with the store; `repair` replaces what differs.
+    /// Folds every journal again and compares with the store; `repair` replaces what differs, and makes the rows of
+    /// sessions that a lost database had.
     ///
     /// # Errors
     /// A journal or the store can't be read.
     pub fn rebuild(&self, repair: bool) -> Result<Vec<Rebuilt>, ClientError> {
         let mut all = Vec::new();
         for session in self.on_disk()? {
+            if self.db().session(session)?.is_none() {
+                let made = repair && self.make_row(session)?;
+                all.push(Rebuilt { session, differs: vec!["session".to_owned()] });
+                if !made {
+                    continue;
+                }
+            }
             let folded = fold_rows(self.home(), session)?;
             let stored = self.db().load_projection(session)?;
             let differs = differences(&folded, &stored);
@@ -23,9 +32,28 @@ impl Ostler {
                 self.db().drop_derived(session)?;
                 self.db().commit_projection(session, &folded, None)?;
             }
-            all.push(Rebuilt { session, differs });
+            match all.last_mut() {
+                Some(last) if last.session == session => last.differs.extend(differs),
+                _ => all.push(Rebuilt { session, differs }),
+            }
         }
         Ok(all)
+    }
+
+    /// The row of a session whose folder is all that is left. What people have said of it stands there too, and what
+    /// its agent has declared in its journal. False: the folder says nothing usable.
+    fn make_row(&self, session: SessionId) -> Result<bool, ClientError> {
+        let dir = self.home().session(session);
+        let Ok(file) = SessionFile::read(&dir) else { return Ok(false) };
+        let mut row = SessionRow::of(&file);
+        let machine = fold_machine(self.home(), session)?;
+        row.conversation = machine.conversation();
+        row.record = crate::controller::wanted(&machine, &row.record).unwrap_or_default();
+        if let Some(flags) = Flags::read(&dir) {
+            (row.record.stopped, row.record.closed) = (flags.stopped, flags.closed);
+        }
+        self.db().insert_session(&row)?;
+        Ok(true)
     }
 }
 

@@ -1,9 +1,8 @@
 //! One request to a controller, one answer.
 
-use super::{ClientError, Interrupted, Ostler, Status, Stopped};
+use super::{ClientError, Interrupted, Ostler, Status};
 use crate::protocol::{Answer, Ask};
 use ostler_core::ids::SessionId;
-use ostler_core::machine::Phase;
 use ostler_os::ipc::Stream;
 use ostler_os::poll::{Interest, Pollable, Poller};
 use std::io::{self, Read, Write};
@@ -63,6 +62,7 @@ impl Ostler {
     /// # Errors
     /// [`ClientError::Controller`].
     pub fn interrupt(&self, session: SessionId, cancel_queued: bool) -> Result<Interrupted, ClientError> {
+        self.refuse_closed(session)?;
         match self.deed(session, &Ask::Interrupt { cancel_queued })? {
             Some(Answer::Confirmed { still_queued }) => Ok(Interrupted::Confirmed(still_queued)),
             Some(Answer::Forced { why }) => Ok(Interrupted::Forced(why)),
@@ -71,26 +71,14 @@ impl Ostler {
         }
     }
 
-    /// Ends the child now and waits until its tree is dead.
-    ///
-    /// # Errors
-    /// [`ClientError::Controller`].
-    pub fn stop(&self, session: SessionId) -> Result<Stopped, ClientError> {
-        match self.deed(session, &Ask::Stop)? {
-            Some(Answer::Ended { killed, proven }) => Ok(Stopped::Ended { killed, proven }),
-            None | Some(Answer::NothingRunning) => Ok(Stopped::NothingRunning),
-            Some(other) => Err(odd(session, &other)),
-        }
-    }
-
     /// Has a controller do something, starting one where a child lives without; None where nothing runs.
     /// One that dies over it is asked again: a deed that is done twice is done once.
-    fn deed(&self, session: SessionId, wish: &Ask) -> Result<Option<Answer>, ClientError> {
+    pub(super) fn deed(&self, session: SessionId, wish: &Ask) -> Result<Option<Answer>, ClientError> {
         let socket = self.home().session(session).control_sock();
         let deadline = Instant::now() + DEED;
         loop {
             if !self.is_attended(session)? {
-                if !self.child_lives(session) {
+                if !self.child_lives(session) && !self.owes(session)? {
                     return Ok(None);
                 }
                 self.ensure(session)?;
@@ -117,15 +105,8 @@ impl Ostler {
         }
         let machine = super::rebuild::fold_machine(self.home(), session)?;
         let waiting = self.db().pending_deliveries(session)?.len();
-        let alive = self.home().session(session).generation(machine.generation()).alive();
-        let busy = machine.generation() > 0 && ostler_os::alive::is_busy(&alive).unwrap_or(false);
-        let process = match (busy, machine.phase()) {
-            (false, _) => "cold",
-            (true, Phase::Ending) => "ending",
-            (true, _) => "resident",
-        };
         Ok(Status {
-            process: process.to_owned(),
+            process: self.process(session).phase.word().to_owned(),
             generation: machine.generation(),
             turn: machine.open_turn(),
             waiting: u32::try_from(waiting).unwrap_or(u32::MAX),
@@ -135,6 +116,6 @@ impl Ostler {
     }
 }
 
-fn odd(session: SessionId, answer: &Answer) -> ClientError {
+pub(super) fn odd(session: SessionId, answer: &Answer) -> ClientError {
     ClientError::Controller { session, why: format!("its answer is not understood: {answer:?}") }
 }

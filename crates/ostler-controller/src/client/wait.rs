@@ -5,6 +5,7 @@ use super::{ClientError, Ostler, Summary, Waited};
 use crate::protocol::{Answer, Ask};
 use claude_wire::{Frame, Message};
 use ostler_core::ids::SessionId;
+use ostler_core::machine::Phase;
 use ostler_core::record::State;
 use ostler_core::rows::{Projection, Tokens, Turn};
 use std::io::ErrorKind;
@@ -47,10 +48,21 @@ impl Ostler {
         // The record first: a delivery that is accepted between the two looks is then not overlooked.
         let (record, _) = self.db().record(session)?;
         let pending = self.db().pending_deliveries(session)?;
-        if record.state == State::Active || !pending.is_empty() {
+        if record.online() && (record.state == State::Active || !pending.is_empty()) {
             return Ok(None);
         }
         let rows = self.db().load_projection(session)?;
+        if record.online() {
+            return Ok(Some(Waited::Settled(last_settled(&rows))));
+        }
+        let running = rows.turns.last().is_some_and(|turn| turn.settled_at.is_none());
+        if running || self.process(session).phase != Phase::Cold {
+            // It is being ended.
+            return Ok(None);
+        }
+        if record.stopped && !record.closed && !pending.is_empty() {
+            return Ok(Some(Waited::Stopped(u32::try_from(pending.len()).unwrap_or(u32::MAX))));
+        }
         Ok(Some(Waited::Settled(last_settled(&rows))))
     }
 

@@ -6,7 +6,7 @@ use super::error::ControllerError;
 use super::{Controller, log, transcript};
 use crate::crash;
 use ostler_core::ctl::Event;
-use ostler_core::machine::Machine;
+use ostler_core::machine::{Declared, Machine};
 use ostler_core::record::{Record, RecordEvent, State};
 use ostler_core::rows::Projection;
 use ostler_os::durable::fdatasync;
@@ -99,20 +99,24 @@ impl Controller {
 
 /// The record that the machine's state asks for; None when it is right already, or not ours to change.
 pub(crate) fn wanted(machine: &Machine, record: &Record) -> Option<Record> {
-    if let Some(turn) = machine.open_turn() {
-        return record.after(&RecordEvent::TurnStarts { turn });
+    let turn = machine.rows().turns.last()?.no;
+    let mut next = record.clone();
+    let mut apply = |event| next = next.after(&event).unwrap_or_else(|| next.clone());
+    // A turn that runs, or one that began and settled between two commits.
+    let unseen = match &record.state {
+        State::New => true,
+        State::Declared { turn: before, .. } => turn > *before,
+        State::Idle | State::Error { .. } => machine.declared().is_some(),
+        State::Active => false,
+    };
+    if unseen || machine.open_turn().is_some() {
+        apply(RecordEvent::TurnStarts { turn });
     }
-    let (outcome, failure) = machine.last_outcome()?;
-    record.after(&RecordEvent::TurnSettled { outcome, failure }).or_else(|| {
-        // A turn that began and settled between two commits.
-        let turn = machine.rows().turns.last()?.no;
-        let unseen = match &record.state {
-            State::New => true,
-            State::Declared { turn: before, .. } => turn > *before,
-            _ => false,
-        };
-        let active = unseen.then(|| record.after(&RecordEvent::TurnStarts { turn })).flatten()?;
-        let (outcome, failure) = machine.last_outcome()?;
-        active.after(&RecordEvent::TurnSettled { outcome, failure })
-    })
+    if let Some(Declared { kind, note, turn }) = machine.declared().cloned() {
+        apply(RecordEvent::Declares { kind, note, turn });
+    }
+    if let Some((outcome, failure)) = machine.last_outcome().filter(|_| machine.open_turn().is_none()) {
+        apply(RecordEvent::TurnSettled { outcome, failure });
+    }
+    (next != *record).then_some(next)
 }

@@ -16,8 +16,6 @@ use std::io::{self, Read, Write};
 
 /// The longest request, in bytes.
 const LINE: usize = 64 << 10;
-/// Why nothing is started behind a stop.
-const STOPPED: &str = "it was stopped; the next message goes on";
 /// How many faces are served at once; a further one waits in the socket's queue.
 const FACES: usize = 64;
 
@@ -52,7 +50,8 @@ enum Waiting {
     Interrupt(String),
     /// The interrupt could not even be written; this child is killed for it.
     Forced(GenerationNo),
-    Stop,
+    /// The end of this generation.
+    Stop(GenerationNo),
 }
 
 impl Control {
@@ -178,6 +177,7 @@ impl Controller {
                 }
                 Ask::Interrupt { cancel_queued } => self.interrupt_asked(face, cancel_queued),
                 Ask::Stop => self.stop_asked(face),
+                Ask::Declare(says) => Some(self.declare_asked(says)),
             };
             if let Some(answer) = answer {
                 self.control.answer(face, &answer);
@@ -206,14 +206,16 @@ impl Controller {
     }
 
     fn stop_asked(&mut self, face: u64) -> Option<Answer> {
+        // Whoever asks has moved the record: that is what ends the child, and what keeps the next one from starting.
         self.wants.must_refresh();
-        // Between a child's death and its replacement nothing runs, and something is about to.
-        let at_rest = self.machine.phase() == Phase::Cold && self.machine.open_turn().is_none();
-        if at_rest && (self.refresh().is_err() || !self.will_start()) {
+        if let Err(error) = self.refresh() {
+            log(&format!("the store can't be read: {}", super::chain(&error)));
+            self.wants.halted = true;
+        }
+        if self.is_at_rest() || !self.wants.halted {
             return Some(Answer::NothingRunning);
         }
-        self.wants.stop = true;
-        self.control.waiters.push(Waiter { face, what: Waiting::Stop });
+        self.control.waiters.push(Waiter { face, what: Waiting::Stop(self.machine.generation()) });
         None
     }
 
@@ -230,7 +232,7 @@ impl Controller {
         });
         self.control.waiters = waiting;
         if self.is_at_rest() {
-            self.stay_stopped()?;
+            self.close_the_journal()?;
             if !self.will_start() {
                 self.wants.interrupt = None;
             }
@@ -249,27 +251,27 @@ impl Controller {
 
     /// A turn will begin as soon as a child is there.
     fn will_start(&self) -> bool {
-        let waits = !self.wants.pending.is_empty() && self.machine.owes(&self.wants.pending);
-        waits && !self.wants.stop
+        !self.wants.pending.is_empty() && self.machine.owes(&self.wants.pending)
     }
 
-    /// What was waiting when somebody stopped the session waits on, until somebody sends something.
-    fn stay_stopped(&mut self) -> Result<(), ControllerError> {
-        if self.wants.stop && self.machine.owes(&self.wants.pending) {
-            self.say(Event::Parked { reason: STOPPED.to_owned() })?;
+    /// What was written to a dead child of a closed session and has no end: nobody will offer it again.
+    fn close_the_journal(&mut self) -> Result<(), ControllerError> {
+        let open = self.machine.rows().deliveries.iter().any(|d| !d.state.is_final());
+        if self.wants.halted && open && self.db.record(self.session)?.0.closed {
+            self.say(Event::Closed)?;
+            self.commit()?;
         }
-        self.wants.stop = false;
         Ok(())
     }
 
     fn outcome(&self, what: &Waiting) -> Option<Answer> {
         match what {
-            Waiting::Stop if self.is_at_rest() => {
-                let last = self.machine.rows().generations.last();
-                let (killed, proven) = last.map_or((0, true), |g| (g.killed, g.proven));
+            Waiting::Stop(no) if self.is_at_rest() || self.machine.generation() > *no => {
+                let ended = self.machine.rows().generations.iter().find(|g| g.no == *no);
+                let (killed, proven) = ended.map_or((0, true), |g| (g.killed, g.proven));
                 Some(Answer::Ended { killed, proven })
             }
-            Waiting::Stop => None,
+            Waiting::Stop(_) => None,
             Waiting::Forced(no) => {
                 let dead = self.machine.phase() == Phase::Cold || self.machine.generation() > *no;
                 dead.then(forced)
@@ -310,15 +312,9 @@ impl Controller {
     }
 
     pub(super) fn status(&self) -> Status {
-        let phase = match self.machine.phase() {
-            Phase::Cold => "cold",
-            Phase::Starting => "starting",
-            Phase::Resident => "resident",
-            Phase::Ending => "ending",
-        };
         let owed = self.machine.owes(&self.wants.pending);
         Status {
-            process: phase.to_owned(),
+            process: self.machine.phase().word().to_owned(),
             generation: self.machine.generation(),
             turn: self.machine.open_turn(),
             activity: self.machine.activity().map(|a| words(&a)),

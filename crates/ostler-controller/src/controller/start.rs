@@ -10,7 +10,7 @@ use super::{Controller, log, transcript};
 use crate::crash;
 use ostler_core::argv::{self, Files, Platform, Start};
 use ostler_core::ctl::{Event, Exit};
-use ostler_core::env::{ChildStart, LabAccess, child_env};
+use ostler_core::env::{ChildStart, Identity, LabAccess, Place, child_env};
 use ostler_core::ids::DeliveryId;
 use ostler_os::process::{self, PidFd};
 use ostler_os::{durable, fifo};
@@ -77,7 +77,13 @@ impl Controller {
         }
         let lab = self.lab_access().map_err(|e| format!("the lab can't be started: {e}"))?;
         let access = lab.as_ref().map(|l| LabAccess { base_url: &l.base_url, config_dir: &l.config_dir });
-        let start = ChildStart { session: self.session, generation: no, lab: access, platform };
+        let token = self.token().map_err(|e| super::error::chain(&e))?;
+        let home = self.home.root().to_string_lossy().into_owned();
+        let program = ostler_os::me::exe_path().map_err(|e| e.to_string())?;
+        let program = program.to_string_lossy().into_owned();
+        let identity = Identity { session: self.session, generation: no, token: &token };
+        let place = Place { home: &home, program: &program };
+        let start = ChildStart { identity, place, lab: access, platform };
         let parent: Vec<_> = std::env::vars_os().collect();
         let read = |path: &str| std::fs::read_to_string(path).map_err(|e| e.to_string());
         let env = child_env(&self.spec, &parent, &read, &start).map_err(|e| super::error::chain(&e))?;

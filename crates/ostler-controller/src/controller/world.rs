@@ -21,7 +21,10 @@ pub(super) struct Wants {
     pub(super) interrupt: Option<Wish>,
     /// When the interrupt was asked for.
     pub(super) interrupt_since: u64,
-    pub(super) stop: bool,
+    /// The session is stopped or closed: nothing is started, and a child that lives is ended.
+    pub(super) halted: bool,
+    /// Since when a delivery has been waiting behind a declared record.
+    pub(super) waits_since: Option<u64>,
     read: Option<Instant>,
     /// When the last turn settled, as far as this controller saw.
     pub(super) rested_since: Option<u64>,
@@ -46,7 +49,9 @@ impl Wants {
         // What the store calls pending may be final already: the journal knows first.
         let ended = machine.rows();
         let is_final = |id| ended.deliveries.iter().any(|d| d.id == id && d.state.is_final());
-        self.pending = pending(db, session)?;
+        let (record, _) = db.record(session)?;
+        self.halted = !record.online();
+        self.pending = if self.halted { Vec::new() } else { pending(db, session)? };
         self.pending.retain(|p| !is_final(p.id));
         if !db.record(session)?.0.online() {
             self.pending.clear();
@@ -85,6 +90,12 @@ impl Controller {
         self.wants.refresh(&self.db, self.session, &self.machine)
     }
 
+    /// How long the first message has been waiting for a child whose agent has declared.
+    fn count_the_wait(&mut self, now: u64) {
+        let waits = self.machine.declared().is_some() && !self.wants.pending.is_empty();
+        self.wants.waits_since = waits.then(|| self.wants.waits_since.unwrap_or(now));
+    }
+
     /// What to do next.
     pub(super) fn decide(&mut self) -> Option<Action> {
         let now = self.now();
@@ -99,6 +110,7 @@ impl Controller {
             self.look_for_room();
         }
         self.interrupt_for_the_disk();
+        self.count_the_wait(now);
         let rows = &self.machine.rows().deliveries;
         self.wants.pending.retain(|p| !rows.iter().any(|d| d.id == p.id && d.state.is_final()));
         let world = World {
@@ -110,9 +122,10 @@ impl Controller {
             pipe_ready: ready,
             pipe_capacity: capacity,
             interrupt: self.wants.interrupt.as_ref(),
-            stop: self.wants.stop,
-            hold: self.full.any() || self.wants.stop,
-            declared: false,
+            stop: self.wants.halted,
+            hold: self.full.any() || self.wants.halted,
+            declared: self.machine.declared().is_some(),
+            waited: self.wants.waits_since.map_or(0, |t| now.saturating_sub(t)),
             rested: self.wants.rested_since.map_or(0, |t| now.saturating_sub(t)),
         };
         self.machine.decide(&world)

@@ -10,14 +10,41 @@ use std::ffi::OsString;
 /// What is known only when a child is started.
 #[derive(Clone, Debug)]
 pub struct ChildStart<'a> {
-    /// The session.
-    pub session: SessionId,
-    /// The generation that is being started.
-    pub generation: GenerationNo,
+    /// Who it is.
+    pub identity: Identity<'a>,
+    /// Where it finds ostler.
+    pub place: Place<'a>,
     /// Where the lab answers now; needed exactly when the spec is one for the lab.
     pub lab: Option<LabAccess<'a>>,
     /// The kind of this system.
     pub platform: Platform,
+}
+
+/// Who a child is: its mark, and what it shows to speak for its session (`ostler declare`).
+#[derive(Clone, Copy)]
+pub struct Identity<'a> {
+    /// The session.
+    pub session: SessionId,
+    /// The generation that is being started.
+    pub generation: GenerationNo,
+    /// The session's secret.
+    pub token: &'a str,
+}
+
+impl std::fmt::Debug for Identity<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The token must not get into a log.
+        write!(f, "{} generation {}", self.session, self.generation)
+    }
+}
+
+/// Where a child finds ostler.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The home that its session is in.
+    pub home: &'a str,
+    /// The executable.
+    pub program: &'a str,
 }
 
 /// How a child reaches the lab.
@@ -38,8 +65,11 @@ pub fn added(spec: Option<&LaunchSpec>) -> Vec<(&'static str, &'static str)> {
             "the child reports when it is idle; turns are settled by it",
         ),
         ("DISABLE_AUTOUPDATER", "the binary must not change under a session"),
+        ("OSTLER", "the ostler executable, for `ostler declare`"),
         ("OSTLER_GENERATION", "marks the child's process tree"),
+        ("OSTLER_HOME", "where `ostler declare` finds the session"),
         ("OSTLER_SESSION", "marks the child's process tree"),
+        ("OSTLER_TOKEN", "the session's secret: `ostler declare` shows it"),
     ];
     let Some(spec) = spec else { return all };
     if spec.cache_ttl.main.is_some() {
@@ -108,8 +138,12 @@ pub fn child_env(
     }
     env.set("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1".into());
     env.set("DISABLE_AUTOUPDATER", "1".into());
-    env.set("OSTLER_GENERATION", start.generation.to_string().into());
-    env.set("OSTLER_SESSION", start.session.to_string().into());
+    let Identity { session, generation, token } = start.identity;
+    env.set("OSTLER", start.place.program.into());
+    env.set("OSTLER_GENERATION", generation.to_string().into());
+    env.set("OSTLER_HOME", start.place.home.into());
+    env.set("OSTLER_SESSION", session.to_string().into());
+    env.set("OSTLER_TOKEN", token.into());
     Ok(env.all.into_iter().map(|(n, v)| (n.into(), v)).collect())
 }
 

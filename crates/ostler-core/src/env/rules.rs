@@ -175,6 +175,7 @@ const PAYING: &[(&str, Class, &[Credential])] = &[
 /// Left out with a better reason than "not on the list".
 const DROPPED: &[(&str, &str)] = &[
     ("CLAUDECODE", "marks a nested session; some versions refuse to start or print nothing under it"),
+    ("OSTLER", "the program that an outer session was given"),
     ("OSTLER_*", "a marker of an outer session, or a setting of ostler's own"),
     ("VIRTUAL_ENV*", "the virtual environment of whoever started ostler"),
     ("NODE_OPTIONS", "it changes or breaks a Node program, and with it a claude that runs on Node"),
@@ -198,6 +199,7 @@ const DROPPED: &[(&str, &str)] = &[
 /// Variables that nobody may set for a child but ostler.
 const RESERVED: &[(&str, &str)] = &[
     ("CLAUDECODE", "it marks a nested session"),
+    ("OSTLER", "this name is ostler's own"),
     ("OSTLER_*", "these names are ostler's own"),
     ("DISABLE_AUTOUPDATER", "the updater is always off, or the binary would change under the session"),
     ("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "it is always on: turns are settled by it"),

@@ -67,6 +67,8 @@ pub(super) struct Child {
     pub(super) quiet_expired: bool,
     pub(super) interrupt_expired: bool,
     pub(super) answer_expired: bool,
+    /// A delivery has waited long enough behind a declared record.
+    pub(super) wake_expired: bool,
     /// When its last line was read.
     pub(super) last_line: u64,
     /// When its last result was read.
@@ -240,6 +242,7 @@ impl Child {
             quiet_expired: false,
             interrupt_expired: false,
             answer_expired: false,
+            wake_expired: false,
             last_line: now,
             last_result: now,
             had_error: false,
@@ -291,7 +294,7 @@ impl Child {
 
     /// An interrupt or a stop is under way: what ends now was ended by us.
     pub(super) fn being_stopped(&self) -> bool {
-        self.interrupt.is_some() || self.interrupt_expired || self.told_to_stop()
+        self.interrupt.is_some() || self.interrupt_expired || self.told_to_stop() || self.made_room()
     }
 
     /// An interrupt is under way that new messages have to wait for; `all_final`: no delivery is left that it may have
@@ -304,6 +307,11 @@ impl Child {
     /// Somebody wanted the child gone.
     pub(super) fn told_to_stop(&self) -> bool {
         self.ending.is_some_and(|e| e.why == EndReason::Stop)
+    }
+
+    /// It was told to leave in the middle of what it said behind its declaration.
+    pub(super) fn made_room(&self) -> bool {
+        self.ending.is_some_and(|e| e.why == EndReason::Declared)
     }
 
     /// Since when a request of this subtype has been waiting for its answer.

@@ -2,8 +2,8 @@
 
 use super::child::{Asked, Child, Ending, Interrupt, InterruptStatus, Unfinished};
 use super::tasks::TaskKind;
-use super::{Machine, Phase};
-use crate::ctl::{Deadline, Event, Line, Row};
+use super::{Declared, Machine, Phase};
+use crate::ctl::{Deadline, EndReason, Event, Line, Row};
 use crate::ids::Millis;
 use crate::rows::{Generation, Turn};
 
@@ -24,10 +24,11 @@ impl Machine {
             }
             Event::Adopted { .. } => self.adopt(now),
             Event::Expired { deadline } => self.expired(*deadline, now),
-            Event::Ending { why } => self.with_child(|c| {
-                c.phase = Phase::Ending;
-                c.ending = Some(Ending { why: *why, since: now, told: false, expired: false });
-            }),
+            Event::Ending { why } => self.ending_begins(*why, now),
+            Event::Declared { declaration, note, turn } => {
+                self.declared = Some(Declared { kind: *declaration, note: note.clone(), turn: *turn });
+            }
+            Event::Closed => self.take_everything_back(),
             Event::Kill { .. } => self.with_child(|c| c.killing = true),
             Event::Dead { exit, proven, killed, said } => {
                 self.dead(*exit, *proven, *killed, said.clone(), row.at);
@@ -36,6 +37,16 @@ impl Machine {
             Event::Settled { gave_up_tasks, .. } => self.settled(*gave_up_tasks, row.at),
             Event::Parked { reason } => self.parked = Some((reason.clone(), row.at)),
             Event::Slow { .. } | Event::Foreign { .. } | Event::Note { .. } | Event::Unknown => {}
+        }
+    }
+
+    fn ending_begins(&mut self, why: EndReason, now: u64) {
+        self.with_child(|c| {
+            c.phase = Phase::Ending;
+            c.ending = Some(Ending { why, since: now, told: false, expired: false });
+        });
+        if why == EndReason::Declared {
+            self.withdraw_all("declared");
         }
     }
 
@@ -176,12 +187,14 @@ impl Machine {
                 }
             }
             Deadline::Answer => c.answer_expired = true,
-            Deadline::Write | Deadline::Stalled | Deadline::Compaction | Deadline::WakeWait => {}
+            Deadline::WakeWait => c.wake_expired = true,
+            Deadline::Write | Deadline::Stalled | Deadline::Compaction => {}
         });
     }
 
     pub(super) fn open_new_turn(&mut self, at: Millis) {
         let no = self.rows.turns.last().map_or(1, |t| t.no + 1);
+        self.declared = None;
         let generation = self.generation();
         // What the child did by itself before this is part of the turn.
         let alone = self.child.as_mut().and_then(|c| c.alone.take());

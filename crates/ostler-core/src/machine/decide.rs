@@ -30,6 +30,8 @@ pub struct World<'a> {
     pub hold: bool,
     /// The session's agent has declared where it stands: nothing is given to the old child any more.
     pub declared: bool,
+    /// How long a delivery has been waiting behind what it declared, milliseconds.
+    pub waited: u64,
     /// How long the child has been at rest since its last turn settled, milliseconds.
     pub rested: u64,
 }
@@ -220,6 +222,10 @@ impl Machine {
         if breaking_off.is_some_and(|i| late(i.since, patience(i.confirmed))) {
             return Some(Action::Expire { deadline: Deadline::Interrupt });
         }
+        let waited = !child.wake_expired && child.ending.is_none() && world.waited >= self.limits.wake_wait;
+        if waited && self.waits_for_the_declared(world) {
+            return Some(Action::Expire { deadline: Deadline::WakeWait });
+        }
         if child.ending.is_some_and(|e| late(e.since, self.limits.end)) {
             return Some(Action::Expire { deadline: Deadline::End });
         }
@@ -253,6 +259,9 @@ impl Machine {
         }
         if world.stop {
             return Some(Action::End { why: EndReason::Stop });
+        }
+        if child.wake_expired {
+            return Some(Action::End { why: EndReason::Declared });
         }
         if !world.pipe_ready {
             return None;
@@ -293,8 +302,9 @@ impl Machine {
                 return Some(Action::BeginTurn);
             }
             let rests = child.settled || child.first_write.is_none();
-            let done = rests && self.next_pending(world).is_none();
-            let rested = world.rested >= self.limits.linger;
+            let makes_room = self.waits_for_the_declared(world);
+            let done = rests && (makes_room || self.next_pending(world).is_none());
+            let rested = makes_room || world.rested >= self.limits.linger;
             return (done && rested).then_some(Action::End { why: EndReason::Settled });
         }
         match self.settling(world.now) {

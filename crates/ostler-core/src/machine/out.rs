@@ -8,6 +8,7 @@ use claude_wire::{
     Assistant, Block, ControlResponse, Event, Frame, Init, Legacy, Message, RateLimit, ResultLine,
     StreamEvent, UserLine,
 };
+use serde_json::value::RawValue;
 
 /// Where a line stands in `out`: its first byte, and the byte after its newline.
 pub type Span = (u64, u64);
@@ -232,8 +233,8 @@ impl Machine {
                 c.meter.message(id, model, line.usage.as_ref());
             }
             for block in &line.blocks {
-                if let Block::ToolUse { id, name, .. } = block {
-                    c.tools.began(id, name, lane);
+                if let Block::ToolUse { id, name, input } = block {
+                    c.tools.began(id, name, input.as_deref().map(RawValue::get), lane);
                 }
             }
         });

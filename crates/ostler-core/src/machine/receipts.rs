@@ -51,6 +51,8 @@ impl Machine {
                 self.taken_up();
             }
             LifecycleState::Completed | LifecycleState::Cancelled => self.ended(id, state, &line.state),
+            // It had to make room for another message; this one goes to the next child as well.
+            LifecycleState::Discarded if self.child.as_ref().is_some_and(Child::made_room) => {}
             LifecycleState::Discarded => self.advance(id, DeliveryState::Discarded),
             LifecycleState::Refused => self.advance(id, DeliveryState::Failed),
             LifecycleState::Other(_) => {}
@@ -238,6 +240,13 @@ impl Machine {
         }
     }
 
+    /// The session is closed: nothing will ever answer what has no end.
+    pub(super) fn take_everything_back(&mut self) {
+        for row in self.rows.deliveries.iter_mut().filter(|d| !d.state.is_final()) {
+            row.state = DeliveryState::Cancelled;
+        }
+    }
+
     /// What must never run again by itself: everything, when the child was told to stop; else what an interrupt was
     /// meant for, which is what had been taken up, or the first in line. Messages that were kept in the queue behind
     /// it are offered again.
@@ -251,7 +260,7 @@ impl Machine {
             return Vec::new();
         }
         let started: Vec<_> = open().filter(|d| d.state == DeliveryState::Started).map(|d| d.id).collect();
-        if started.is_empty() {
+        if started.is_empty() && !child.made_room() {
             all.truncate(1);
             return all;
         }

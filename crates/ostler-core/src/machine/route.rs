@@ -12,11 +12,15 @@ impl Machine {
         world.pending.iter().find(fresh)
     }
 
-    /// **Steer** into the running turn, or **feed** a child that is at rest; None when it has to wait.
+    /// **Steer** into the running turn, or **feed** a child that is at rest; None when it has to wait. Nothing is
+    /// given to a child whose agent has declared: what comes then is a wake.
     pub(super) fn route(&self, world: &World<'_>) -> Option<Action> {
         let child = self.child.as_ref().filter(|c| c.phase == Phase::Resident && c.ending.is_none())?;
         let next = self.next_pending(world)?;
         let fresh = child.first_write.is_none();
+        if world.declared && !fresh {
+            return None;
+        }
         let fits = next.line_len <= world.pipe_capacity;
         let steers = self.open_turn().is_some();
         if !fits && !fresh {
@@ -27,6 +31,12 @@ impl Machine {
             return None;
         }
         Some(Action::WriteUser { delivery: next.id })
+    }
+
+    /// A delivery waits behind a declared record, and for how long its old child may still talk.
+    pub(super) fn waits_for_the_declared(&self, world: &World<'_>) -> bool {
+        let old = self.child.as_ref().is_some_and(|c| c.first_write.is_some());
+        world.declared && old && self.next_pending(world).is_some()
     }
 
     /// **Wake**: a generation for the next delivery.

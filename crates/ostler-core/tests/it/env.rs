@@ -2,7 +2,9 @@
 
 use crate::samples::{environment, plain};
 use ostler_core::argv::Platform;
-use ostler_core::env::{Action, ChildStart, Choice, EnvError, LabAccess, capture, child_env, explain};
+use ostler_core::env::{
+    Action, ChildStart, Choice, EnvError, Identity, LabAccess, Place, capture, child_env, explain,
+};
 use ostler_core::ids::SessionId;
 use ostler_core::spec::{ByName, CacheTtl, Credential, LabSpec, LaunchSpec, Source, Ttl};
 use std::ffi::OsString;
@@ -17,7 +19,9 @@ fn env(pairs: &[(&str, &str)]) -> Env {
 
 fn start(lab: Option<LabAccess<'_>>) -> ChildStart<'_> {
     let session: SessionId = SESSION.parse().unwrap();
-    ChildStart { session, generation: 3, lab, platform: Platform::Unix }
+    let identity = Identity { session, generation: 3, token: "secret" };
+    let place = Place { home: "/home/of/ostler", program: "/bin/ostler" };
+    ChildStart { identity, place, lab, platform: Platform::Unix }
 }
 
 fn no_files(_: &str) -> Result<String, String> {
@@ -109,7 +113,7 @@ fn explained_and_done_are_the_same() {
         let any = again.iter().any(|o| o.name == d.name && o.action != Action::Dropped);
         assert_eq!(there, any, "{d:?}");
     }
-    assert_eq!(explain(&nested(), &choice, None, Platform::Unix).len(), nested().len() + 4);
+    assert_eq!(explain(&nested(), &choice, None, Platform::Unix).len(), nested().len() + 7);
 }
 
 #[test]

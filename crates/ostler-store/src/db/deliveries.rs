@@ -230,7 +230,7 @@ impl Db {
         })
     }
 
-    fn session_dir(&self, id: SessionId) -> SessionDir {
+    pub(super) fn session_dir(&self, id: SessionId) -> SessionDir {
         let home = self.path.parent().unwrap_or(&self.path);
         SessionDir { id, path: home.join("sessions").join(id.to_string()) }
     }

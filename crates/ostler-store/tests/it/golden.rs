@@ -8,6 +8,7 @@ use ostler_core::ctl::{
     Baseline, Deadline, Decision, EndReason, Event, Exit, KillReason, Line, ModelBaseline, Row,
 };
 use ostler_core::ids::Millis;
+use ostler_core::record::Declaration;
 use ostler_core::rows::Tokens;
 use ostler_store::{CtlFile, CtlLine, SessionFile};
 use std::collections::BTreeSet;
@@ -48,10 +49,12 @@ fn kind(event: &Event) -> usize {
         Event::Unknown => 14,
         Event::Slow { .. } => 15,
         Event::Foreign { .. } => 16,
+        Event::Declared { .. } => 17,
+        Event::Closed => 18,
     }
 }
 
-const KINDS: usize = 17;
+const KINDS: usize = 19;
 
 fn writes() -> Vec<Event> {
     let lines = [
@@ -133,6 +136,13 @@ fn ends() -> Vec<Event> {
     events.push(Event::Settled { turn: 1, gave_up_tasks: 0 });
     events.push(Event::Slow { silent: 120_000 });
     events.push(Event::Foreign { bytes: -5 });
+    events.push(Event::Declared {
+        declaration: Declaration::Review,
+        note: Some("see the branch".into()),
+        turn: 3,
+    });
+    events.push(Event::Declared { declaration: Declaration::Done, note: None, turn: 4 });
+    events.push(Event::Closed);
     events.push(Event::Parked { reason: "disk full".into() });
     events.push(Event::Note { text: "line\nbreak, \"quotes\", \u{2028}".into() });
     events

@@ -135,7 +135,8 @@ fn closing(
     let turn = summary.turn.as_ref();
     let mut remarks = Vec::new();
     if let Some(reason) = reason(ended) {
-        remarks.push(format!("parked: {}", view::one_line(reason)));
+        let word = if matches!(ended, Ended::Parked(_)) { "parked: " } else { "" };
+        remarks.push(format!("{word}{}", view::one_line(reason)));
     }
     // The failure was shown where it happened.
     if let Some(message) = turn
@@ -194,7 +195,7 @@ fn outcome_of(answer: &Answer) -> Outcome {
 
 fn reason(ended: &Ended) -> Option<&str> {
     match ended {
-        Ended::Parked(reason) => Some(reason),
+        Ended::Parked(reason) | Ended::Stopped(reason) => Some(reason),
         _ => None,
     }
 }
@@ -204,6 +205,7 @@ const fn ended_word(ended: &Ended) -> &'static str {
         Ended::Shown | Ended::Settled => "settled",
         Ended::Answered(_) => "answered",
         Ended::Parked(_) => "parked",
+        Ended::Stopped(_) => "stopped",
         Ended::Left(_) => "running",
     }
 }
@@ -213,6 +215,7 @@ fn exit_of(ended: &Ended, summary: &Summary) -> Exit {
     match ended {
         Ended::Left(_) => Exit::StillRunning,
         Ended::Parked(_) => Exit::Failed,
+        Ended::Stopped(_) => Exit::Conflict,
         Ended::Shown | Ended::Settled | Ended::Answered(_) => {
             let turn = summary.turn.as_ref();
             match summary.outcome {

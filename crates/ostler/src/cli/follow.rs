@@ -73,8 +73,19 @@ pub(super) enum Ended {
     Settled,
     /// Nothing can go on until a person acts: why.
     Parked(String),
+    /// It is stopped, and messages wait: how many, in words.
+    Stopped(String),
     /// The person left, or we were told to.
     Left(Left),
+}
+
+impl Ended {
+    /// It is stopped, and so many messages wait.
+    pub(super) fn stopped(waiting: u32) -> Self {
+        let what =
+            if waiting == 1 { "a message waits".to_owned() } else { format!("{waiting} messages wait") };
+        Self::Stopped(format!("stopped; {what} until it is resumed"))
+    }
 }
 
 /// A result that answered the own delivery.
@@ -202,6 +213,7 @@ impl Following<'_> {
         Ok(match waited {
             Waited::Settled(_) => Some(Ended::Settled),
             Waited::Parked(reason) => Some(Ended::Parked(reason)),
+            Waited::Stopped(waiting) => Some(Ended::stopped(waiting)),
             Waited::StillRunning => None,
         })
     }

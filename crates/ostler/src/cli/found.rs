@@ -24,10 +24,26 @@ pub(super) fn short(ostler: &Ostler, id: SessionId) -> String {
     lengths.into_iter().find(unique).map_or_else(|| text.clone(), |len| text[..len].to_owned())
 }
 
-/// The command with which a session goes on, to be copied.
+/// The command with which a session goes on, to be copied: a message; for a stopped one its resume, and for a closed one
+/// a look at what it was.
 pub(super) fn go_on(face: &Face, ostler: &Ostler, id: SessionId) -> String {
+    let record = ostler.db().record(id).map(|(record, _)| record).unwrap_or_default();
+    match (record.closed, record.stopped) {
+        (true, _) => command(face, ostler, &["show"], id),
+        (false, true) => resume(face, ostler, id),
+        (false, false) => format!("{} \"…\"", command(face, ostler, &["send", "--watch"], id)),
+    }
+}
+
+/// The command that takes a stop back.
+pub(super) fn resume(face: &Face, ostler: &Ostler, id: SessionId) -> String {
+    command(face, ostler, &["resume"], id)
+}
+
+fn command(face: &Face, ostler: &Ostler, verb: &[&str], id: SessionId) -> String {
     let mut words = vec![words::program()];
     words.extend(face.home_arguments(ostler.home().root()));
-    words.extend(["send".into(), "--watch".into(), short(ostler, id).into()]);
-    format!("{} \"…\"", words::command_line(words))
+    words.extend(verb.iter().map(Into::into));
+    words.push(short(ostler, id).into());
+    words::command_line(words)
 }

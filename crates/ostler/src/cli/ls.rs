@@ -4,13 +4,17 @@ use super::face::{Face, now};
 use super::found;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::json::ListDocument;
+use crate::json::{ListDocument, Listed};
 use crate::view::{self, Style, clip, one_line, width};
 use clap::Args;
+use ostler_controller::client::Ostler;
 use ostler_core::record::State;
 use ostler_store::db::{ListFilter, SessionRow};
 
 /// Lists sessions, the newest first.
+///
+/// Of each: its id, what it means (its record), whether a claude lives (`cold`, `starting`, `resident`, `ending`), its
+/// age, label and directory. `asks` marks those with an open question; `ostler pending` shows it.
 ///
 /// Examples:
 ///
@@ -47,14 +51,19 @@ pub(super) fn ls(args: &LsArgs, face: &Face) -> Result<Exit, Failure> {
     let page = ostler.db().list_sessions(&filter, None, args.limit)?;
     let more = page.next.is_some();
     if face.json {
-        face.document(&ListDocument::of(&page.rows, more))?;
+        let rows = page.rows.into_iter().map(|row| listed(&ostler, row)).collect::<Result<Vec<_>, _>>()?;
+        face.document(&ListDocument::of(&rows, more))?;
         return Ok(Exit::Completed);
     }
     if face.quiet {
         face.print(&page.rows.iter().map(|row| format!("{}\n", row.id)).collect::<String>())?;
         return Ok(Exit::Completed);
     }
-    let shown: Vec<Line> = page.rows.iter().map(|row| Line::of(row, found::short(&ostler, row.id))).collect();
+    let lines = page.rows.into_iter().map(|row| {
+        let short = found::short(&ostler, row.id);
+        Ok(Line::of(&listed(&ostler, row)?, short))
+    });
+    let shown: Vec<Line> = lines.collect::<Result<_, Failure>>()?;
     face.print(&table(face, &shown))?;
     if shown.is_empty() {
         face.remark("no sessions");
@@ -64,17 +73,25 @@ pub(super) fn ls(args: &LsArgs, face: &Face) -> Result<Exit, Failure> {
     Ok(Exit::Completed)
 }
 
+/// What a listing says of a session besides its row.
+pub(super) fn listed(ostler: &Ostler, row: SessionRow) -> Result<Listed, Failure> {
+    let questions = ostler.db().pending_permissions(Some(row.id))?.len();
+    Ok(Listed { process: ostler.process(row.id), questions, row })
+}
+
 struct Line {
     id: String,
     state: String,
     style: Style,
+    process: String,
     age: String,
     label: String,
     cwd: String,
 }
 
 impl Line {
-    fn of(row: &SessionRow, id: String) -> Self {
+    fn of(listed: &Listed, id: String) -> Self {
+        let row = &listed.row;
         let record = &row.record;
         let (mut state, style) = match &record.state {
             State::New => ("new".to_owned(), Style::Plain),
@@ -86,16 +103,18 @@ impl Line {
             }
             State::Error { reason } => (format!("error: {}", one_line(reason)), Style::Bad),
         };
-        for (flag, word) in [(record.stopped, "stopped"), (record.closed, "closed")] {
-            if flag {
-                state = format!("{state}, {word}");
-            }
+        match (record.closed, record.stopped) {
+            (true, _) => state = "closed".to_owned(),
+            (false, true) => state = format!("{state}, stopped"),
+            (false, false) if listed.questions > 0 => state = format!("{state}, asks"),
+            (false, false) => {}
         }
         let age = u64::try_from(now().since(row.created_at)).unwrap_or(0);
         Self {
             id,
             state: clip(&state, 32),
             style,
+            process: listed.process.phase.word().to_owned(),
             age: view::age(age),
             label: one_line(row.label.as_deref().unwrap_or("")),
             cwd: one_line(&row.cwd),
@@ -106,13 +125,20 @@ impl Line {
 /// Columns as wide as their widest cell; the last one takes what is left.
 fn table(face: &Face, lines: &[Line]) -> String {
     let widest = |cell: fn(&Line) -> &str| lines.iter().map(|l| width(cell(l))).max().unwrap_or(0);
-    let widths = [widest(|l| &l.id), widest(|l| &l.state), widest(|l| &l.age), widest(|l| &l.label)];
+    let widths = [
+        widest(|l| &l.id),
+        widest(|l| &l.state),
+        widest(|l| &l.process),
+        widest(|l| &l.age),
+        widest(|l| &l.label),
+    ];
     let pad = |text: &str, to: usize| " ".repeat(to.saturating_sub(width(text)));
     let mut out = String::new();
     for line in lines {
         let cells = [
             (&line.id, Style::Bold),
             (&line.state, line.style),
+            (&line.process, Style::Dim),
             (&line.age, Style::Dim),
             (&line.label, Style::Plain),
         ];

@@ -19,7 +19,7 @@ use ostler_store::Cursor;
 /// stand the outcome, tokens, dollars, and the command with which the session goes on.
 ///
 /// When claude asks for permission, you are asked: y or n, with a reason if you like. Ctrl-C interrupts the turn, a
-/// second one stops claude, a third one leaves. Closing the terminal or killing this command does nothing to the
+/// second one stops the session (`ostler resume` takes that back), a third one leaves. Closing the terminal or killing this command does nothing to the
 /// session: `ostler ls` and `ostler watch` find it again.
 ///
 /// In a pipe nobody can be asked, so what claude asks for is denied, and the exit status is 5 then. Say

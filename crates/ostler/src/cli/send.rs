@@ -72,7 +72,7 @@ pub(super) fn send(args: SendArgs, face: &mut Face) -> Result<Exit, Failure> {
     let until = Until::from(args.until);
     let label = row.label.as_deref();
     if args.wait && until == Until::Settled {
-        let ended = wait::waited(&ostler, row.id, None)?;
+        let ended = wait::waited(face, &ostler, row.id, None)?;
         return closing::close(face, &ostler, row.id, label, &ended, Manner::Whole);
     }
     let goal = Goal {

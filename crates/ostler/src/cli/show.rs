@@ -1,7 +1,7 @@
 //! `ostler show`.
 
 use super::face::Face;
-use super::found;
+use super::{found, ls};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::json::{ShowDocument, Shown};
@@ -51,7 +51,7 @@ fn gather(ostler: &Ostler, row: SessionRow) -> Result<Shown, Failure> {
         deliveries: ostler.db().deliveries(row.id)?,
         permissions: ostler.db().permissions(row.id)?,
         summary: ostler.summary(row.id)?,
-        row,
+        listed: ls::listed(ostler, row)?,
         dir,
     })
 }
@@ -61,20 +61,21 @@ const TURNS: usize = 20;
 
 fn page(face: &Face, ostler: &Ostler, s: &Shown) -> String {
     let mut page = Page { paint: face.paint, out: String::new() };
-    page.row("session", &s.row.id.to_string());
-    if let Some(label) = &s.row.label {
+    page.row("session", &s.listed.row.id.to_string());
+    if let Some(label) = &s.listed.row.label {
         page.row("label", &one_line(label));
     }
-    page.row("state", &state(&s.row));
+    page.row("state", &state(&s.listed.row));
+    page.row("liveness", if s.listed.row.record.online() { "online" } else { "offline" });
     page.row("process", &process(s));
-    page.row("directory", &one_line(&s.row.cwd));
+    page.row("directory", &one_line(&s.listed.row.cwd));
     let resolved = &s.spec.launcher.resolved;
     page.row("claude", &format!("{} at {}", one_line(&resolved.version), one_line(&resolved.program.path)));
     page.row("model", &one_line(&s.spec.model));
     let who =
         if s.spec.lab.is_some() { "the lab (nobody pays)" } else { s.spec.environment.credential.word() };
     page.row("credential", who);
-    page.row("created", &clock(s.row.created_at));
+    page.row("created", &clock(s.listed.row.created_at));
     let t = s.summary.tokens;
     let written = t.cache_write_5m.saturating_add(t.cache_write_1h);
     page.row(
@@ -88,12 +89,15 @@ fn page(face: &Face, ostler: &Ostler, s: &Shown) -> String {
         ),
     );
     page.row("cost", &dollars(s.summary.usd));
-    let open = s.permissions.iter().filter(|p| p.state() == ostler_core::rows::PermissionState::Open).count();
+    let open = s.listed.questions;
     if open > 0 {
-        page.row("asks", &format!("{open} (`ostler pending {}` shows them)", found::short(ostler, s.row.id)));
+        page.row(
+            "asks",
+            &format!("{open} (`ostler pending {}` shows them)", found::short(ostler, s.listed.row.id)),
+        );
     }
     page.row("folder", &s.dir.path.display().to_string());
-    page.row("go on", &found::go_on(face, ostler, s.row.id));
+    page.row("go on", &found::go_on(face, ostler, s.listed.row.id));
     page.turns(&s.rows.turns);
     page.deliveries(s);
     page.out
@@ -166,8 +170,13 @@ fn outcome_words(outcome: ostler_core::rows::Outcome, failure: Option<&str>) -> 
 
 fn state(row: &SessionRow) -> String {
     let mut text = row.record.state.word().to_owned();
-    if let State::Error { reason } = &row.record.state {
-        text = format!("{text}: {}", one_line(reason));
+    match &row.record.state {
+        State::Error { reason } => text = format!("{text}: {}", one_line(reason)),
+        State::Declared { kind, note, .. } => {
+            let note = note.as_deref().map(|n| format!(": {}", one_line(n))).unwrap_or_default();
+            text = format!("{text} {}{note}", kind.word());
+        }
+        _ => {}
     }
     for (flag, word) in [(row.record.stopped, "stopped"), (row.record.closed, "closed")] {
         if flag {

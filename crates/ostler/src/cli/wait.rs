@@ -6,9 +6,11 @@ use super::follow::Ended;
 use super::found;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::view;
 use clap::Args;
 use ostler_controller::client::{Ostler, Waited};
 use ostler_core::ids::SessionId;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// Waits until a session has settled, prints its last answer, and exits as its last turn ended.
@@ -33,24 +35,45 @@ pub(super) fn wait(args: &WaitArgs, face: &mut Face) -> Result<Exit, Failure> {
     let ostler = face.open()?;
     let row = found::session(&ostler, &args.session)?;
     let deadline = args.timeout.and_then(|t| Instant::now().checked_add(t));
-    let ended = waited(&ostler, row.id, deadline)?;
+    let ended = waited(face, &ostler, row.id, deadline)?;
     if matches!(ended, Ended::Shown) {
         return closing::still_running(face, &ostler, row.id, row.label.as_deref());
     }
     closing::close(face, &ostler, row.id, row.label.as_deref(), &ended, Manner::Whole)
 }
 
-/// Waits; [`Ended::Shown`] when the deadline passed first.
+/// How often questions are looked for.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Waits; [`Ended::Shown`] when the deadline passed first. Says which questions are open meanwhile: a wait alone would
+/// last for ever.
 pub(super) fn waited(
+    face: &Face,
     ostler: &Ostler,
     session: SessionId,
     deadline: Option<Instant>,
 ) -> Result<Ended, Failure> {
-    Ok(match ostler.wait(session, deadline)? {
-        Waited::Settled(_) => Ended::Settled,
-        Waited::StillRunning => Ended::Shown,
-        Waited::Parked(reason) => Ended::Parked(reason),
-    })
+    let mut told = BTreeSet::new();
+    loop {
+        let next = Instant::now() + LOOK;
+        let slice = deadline.map_or(next, |at| at.min(next));
+        match ostler.wait(session, Some(slice))? {
+            Waited::Settled(_) => return Ok(Ended::Settled),
+            Waited::Parked(reason) => return Ok(Ended::Parked(reason)),
+            Waited::Stopped(waiting) => return Ok(Ended::stopped(waiting)),
+            Waited::StillRunning if deadline.is_some_and(|at| Instant::now() >= at) => {
+                return Ok(Ended::Shown);
+            }
+            Waited::StillRunning => {}
+        }
+        for row in ostler.db().pending_permissions(Some(session))? {
+            if told.insert((row.journal.generation, row.journal.request_id.clone())) {
+                let tool = view::one_line(row.journal.tool.as_deref().unwrap_or("something"));
+                let short = found::short(ostler, session);
+                face.remark(&format!("it asks for permission ({tool}); `ostler pending {short}` shows it"));
+            }
+        }
+    }
 }
 
 /// `90`, `90s`, `1.5m`, `2h`, `500ms`.

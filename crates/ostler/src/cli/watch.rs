@@ -73,6 +73,10 @@ pub(super) fn watch(args: &WatchArgs, face: &mut Face) -> Result<Exit, Failure> 
             face.remark(&format!("parked: {}", crate::view::one_line(&reason)));
             Ok(Exit::Failed)
         }
+        Ended::Stopped(reason) => {
+            face.remark(&reason);
+            Ok(Exit::Conflict)
+        }
         Ended::Left(Left::Told) => Ok(Exit::StillRunning),
         _ => Ok(Exit::Completed),
     }

@@ -27,6 +27,9 @@ impl From<UsageError> for Failure {
                 Some("--raw sends it all the same; --literal sends it as text that is no command".to_owned())
             }
             UsageError::WhichQuestion { requests, .. } => Some(format!("open are: {}", requests.join(", "))),
+            UsageError::NotInside { .. } => {
+                Some("claude's own tools run it; ostler puts the variables into its environment".to_owned())
+            }
             UsageError::NoQuestion { .. } => Some("`ostler pending` shows what is open".to_owned()),
             _ => None,
         };
@@ -41,6 +44,10 @@ impl From<ClientError> for Failure {
             ClientError::Home(e) => e.into(),
             ClientError::Db(e) => e.into(),
             ClientError::EmptyPrompt => UsageError::EmptyPrompt.into(),
+            ClientError::NoteTooLong { .. } => Self::new(Kind::Usage, error),
+            ClientError::Undeclared { .. } => Self::new(Kind::Conflict, error),
+            ClientError::NotTaking { session, state: "stopped" } => Self::new(Kind::Conflict, error)
+                .hint(format!("`ostler resume {session}` takes the stop back")),
             ClientError::PromptTooLarge { .. } | ClientError::NoCwd { .. } => Self::new(Kind::Usage, error),
             ClientError::Journal { session, source } => match source.downcast::<JournalError>() {
                 Ok(journal) => match *journal {

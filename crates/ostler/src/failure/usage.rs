@@ -117,6 +117,12 @@ pub enum UsageError {
         #[source]
         source: serde_json::Error,
     },
+    /// `declare` outside of a session.
+    #[error("this is for the agent inside a session, and {name} does not say which")]
+    NotInside {
+        /// The variable that is missing or not understood.
+        name: &'static str,
+    },
     /// The parser's own finding.
     #[error("{0}")]
     Parser(String),

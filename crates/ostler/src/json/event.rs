@@ -157,6 +157,14 @@ impl ControlEvent {
                 message: Some(format!("transcript changed by {bytes} bytes")),
                 ..self
             },
+            E::Declared { declaration, note, turn } => Self {
+                kind: "declared",
+                subtype: Some(declaration.word().to_owned()),
+                message: note.clone(),
+                turn: Some(*turn),
+                ..self
+            },
+            E::Closed => Self { kind: "closed", ..self },
             E::Note { text } => Self { kind: "note", message: Some(text.clone()), ..self },
             E::Unknown => Self { kind: "unknown", ..self },
         }

@@ -1,9 +1,19 @@
 //! Sessions: `ls`, and the head of `show`.
 
 use crate::view::rfc3339;
+use ostler_controller::client::Process;
 use ostler_core::record::State;
 use ostler_store::db::SessionRow;
 use serde::Serialize;
+
+/// A session as a listing sees it.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) row: SessionRow,
+    pub(crate) process: Process,
+    /// Questions that nobody has answered.
+    pub(crate) questions: usize,
+}
 
 #[derive(Debug, Serialize)]
 pub(crate) struct SessionDocument {
@@ -11,7 +21,12 @@ pub(crate) struct SessionDocument {
     label: Option<String>,
     state: &'static str,
     reason: Option<String>,
+    declared: Option<&'static str>,
+    note: Option<String>,
     online: bool,
+    liveness: &'static str,
+    process: &'static str,
+    questions: usize,
     stopped: bool,
     closed: bool,
     conversation: String,
@@ -21,7 +36,13 @@ pub(crate) struct SessionDocument {
 }
 
 impl SessionDocument {
-    pub(crate) fn of(row: &SessionRow) -> Self {
+    pub(crate) fn of(listed: &Listed) -> Self {
+        let row = &listed.row;
+        let online = row.record.online();
+        let (declared, note) = match &row.record.state {
+            State::Declared { kind, note, .. } => (Some(kind.word()), note.clone()),
+            _ => (None, None),
+        };
         Self {
             id: row.id.to_string(),
             label: row.label.clone(),
@@ -30,7 +51,12 @@ impl SessionDocument {
                 State::Error { reason } => Some(reason.clone()),
                 _ => None,
             },
-            online: row.record.online(),
+            declared,
+            note,
+            online,
+            liveness: if online { "online" } else { "offline" },
+            process: listed.process.phase.word(),
+            questions: listed.questions,
             stopped: row.record.stopped,
             closed: row.record.closed,
             conversation: row.conversation.to_string(),
@@ -48,7 +74,7 @@ pub(crate) struct ListDocument {
 }
 
 impl ListDocument {
-    pub(crate) fn of(rows: &[SessionRow], more: bool) -> Self {
+    pub(crate) fn of(rows: &[Listed], more: bool) -> Self {
         Self { sessions: rows.iter().map(SessionDocument::of).collect(), more }
     }
 }

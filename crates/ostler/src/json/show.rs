@@ -1,20 +1,20 @@
 //! Everything about one session: `show`.
 
 use super::event::{decision_word, word_of};
-use super::{SessionDocument, Tokens};
+use super::{Listed, SessionDocument, Tokens};
 use crate::view::rfc3339;
 use ostler_controller::client::{Status, Summary};
 use ostler_core::ctl::Exit;
 use ostler_core::rows::{Generation, Projection, Spend, Turn};
 use ostler_core::spec::LaunchSpec;
 use ostler_store::SessionDir;
-use ostler_store::db::{DeliveryRow, PermissionRow, SessionRow};
+use ostler_store::db::{DeliveryRow, PermissionRow};
 use serde::Serialize;
 
 /// What is known of a session.
 #[derive(Debug)]
 pub(crate) struct Shown {
-    pub(crate) row: SessionRow,
+    pub(crate) listed: Listed,
     pub(crate) dir: SessionDir,
     pub(crate) spec: LaunchSpec,
     pub(crate) status: Status,
@@ -147,7 +147,7 @@ struct PathsBody {
 impl ShowDocument {
     pub(crate) fn of(s: &Shown) -> Self {
         Self {
-            session: SessionDocument::of(&s.row),
+            session: SessionDocument::of(&s.listed),
             process: ProcessBody {
                 state: s.status.process.clone(),
                 generation: s.status.generation,

@@ -2,8 +2,9 @@
 
 use super::event::{decision_word, word_of};
 use crate::cli::Question;
-use ostler_controller::client::{Interrupted, Stopped, Verdict};
+use ostler_controller::client::{Interrupted, Resumed, Stopped, Verdict};
 use ostler_core::ids::{DeliveryId, SessionId};
+use ostler_core::record::Declaration;
 use ostler_store::db::PermissionRow;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -64,15 +65,46 @@ pub(crate) struct StopDocument {
     result: &'static str,
     killed: Option<u32>,
     proven: Option<bool>,
+    waiting: usize,
 }
 
 impl StopDocument {
-    pub(crate) fn of(session: SessionId, done: &Stopped) -> Self {
+    pub(crate) fn of(session: SessionId, done: &Stopped, waiting: usize) -> Self {
         let (result, killed, proven) = match done {
-            Stopped::Ended { killed, proven } => ("ended", Some(*killed), Some(*proven)),
+            Stopped::Ended { killed, proven: true } => ("ended", Some(*killed), Some(true)),
+            Stopped::Ended { killed, proven: false } => ("not_proven", Some(*killed), Some(false)),
             Stopped::NothingRunning => ("nothing_running", None, None),
         };
-        Self { session: session.to_string(), result, killed, proven }
+        Self { session: session.to_string(), result, killed, proven, waiting }
+    }
+}
+
+/// `resume`.
+#[derive(Debug, Serialize)]
+pub(crate) struct ResumeDocument {
+    session: String,
+    was_stopped: bool,
+    waiting: u32,
+}
+
+impl ResumeDocument {
+    pub(crate) fn of(session: SessionId, done: &Resumed) -> Self {
+        Self { session: session.to_string(), was_stopped: done.was_stopped, waiting: done.waiting }
+    }
+}
+
+/// `declare`.
+#[derive(Debug, Serialize)]
+pub(crate) struct DeclareDocument<'a> {
+    session: String,
+    declared: &'static str,
+    note: Option<&'a str>,
+    turn: u32,
+}
+
+impl<'a> DeclareDocument<'a> {
+    pub(crate) fn of(session: SessionId, kind: Declaration, note: Option<&'a str>, turn: u32) -> Self {
+        Self { session: session.to_string(), declared: kind.word(), note, turn }
     }
 }
 

@@ -58,6 +58,11 @@ impl View {
             Event::Foreign { .. } => {
                 self.warn("somebody else has written to this conversation since the last turn");
             }
+            Event::Declared { declaration, note, .. } => {
+                let note = note.as_deref().map(|n| format!(": {}", one_line(n))).unwrap_or_default();
+                self.note(&format!("declared {}{note}", declaration.word()));
+            }
+            Event::Closed => self.quiet("closed; what waited was taken back"),
             Event::Note { text } => self.quiet(&one_line(text)),
             Event::Spawn { .. } => self.tally.starting(),
             Event::Child { .. } | Event::Done { .. } | Event::Unknown => {}

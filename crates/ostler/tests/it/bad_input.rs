@@ -122,7 +122,7 @@ fn a_directory_that_was_deleted_under_us() {
 #[test]
 fn unknown_sessions() {
     let desk = Desk::new();
-    for verb in ["wait", "watch", "show", "interrupt", "stop", "approve", "deny", "pending"] {
+    for verb in ["wait", "watch", "show", "interrupt", "stop", "resume", "approve", "deny", "pending"] {
         refused(desk.run(&[verb, "nobody"]), 7, &["no session is called \"nobody\"", "ostler ls"]);
     }
     refused(desk.run(&["send", "nobody", "hi"]), 7, &["no session is called \"nobody\""]);

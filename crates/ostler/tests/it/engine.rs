@@ -6,6 +6,8 @@ mod bytes;
 mod continuations;
 mod crashes;
 mod deaths;
+mod declared;
+mod halts;
 mod permissions;
 pub(crate) mod stable;
 mod stops;

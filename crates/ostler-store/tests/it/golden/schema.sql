@@ -1,9 +1,14 @@
--- schema 2, lowest reader 1
+-- schema 3, lowest reader 1
 CREATE TABLE change (
     seq     INTEGER PRIMARY KEY,
     session TEXT NOT NULL,
     kind    TEXT NOT NULL
 ) STRICT;
+
+CREATE TABLE chore (
+    session TEXT PRIMARY KEY NOT NULL,
+    what    TEXT NOT NULL -- JSON
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE delivery (
     seq             INTEGER PRIMARY KEY AUTOINCREMENT,

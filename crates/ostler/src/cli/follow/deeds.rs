@@ -46,14 +46,14 @@ impl Deeds {
         let session = self.session;
         match self.pressed {
             1 => {
-                self.said.push("■ interrupting; Ctrl-C again stops claude".to_owned());
+                self.said.push("■ interrupting; Ctrl-C again stops the session".to_owned());
                 self.begin(move |ostler| match ostler.interrupt(session, false)? {
                     Interrupted::Confirmed(queued) if queued.is_empty() => Ok(String::new()),
                     Interrupted::Confirmed(queued) => {
                         Ok(format!("! {} queued messages will still be answered", queued.len()))
                     }
                     Interrupted::NothingRunning => {
-                        Ok("! no turn is running that could be interrupted; Ctrl-C again stops claude"
+                        Ok("! no turn is running that could be interrupted; Ctrl-C again stops the session"
                             .to_owned())
                     }
                     Interrupted::Forced(why) => Ok(format!("! the interrupt was not taken: {why}")),
@@ -61,13 +61,16 @@ impl Deeds {
                 None
             }
             2 => {
-                self.said.push("■ stopping claude; Ctrl-C again leaves at once".to_owned());
+                self.said.push("■ stopping the session; Ctrl-C again leaves at once".to_owned());
                 self.begin(move |ostler| match ostler.stop(session)? {
-                    Stopped::Ended { killed: 0, .. } => Ok("■ claude is stopped".to_owned()),
-                    Stopped::Ended { killed, .. } => {
-                        Ok(format!("■ claude is stopped; {killed} processes that it left were killed"))
+                    Stopped::Ended { proven: false, .. } => {
+                        Ok("■ stopped; not proven that all processes of claude are gone".to_owned())
                     }
-                    Stopped::NothingRunning => Ok("■ claude is not running".to_owned()),
+                    Stopped::Ended { killed: 0, .. } => Ok("■ stopped".to_owned()),
+                    Stopped::Ended { killed, .. } => {
+                        Ok(format!("■ stopped; {killed} processes that claude left were killed"))
+                    }
+                    Stopped::NothingRunning => Ok("■ stopped; claude was not running".to_owned()),
                 });
                 None
             }

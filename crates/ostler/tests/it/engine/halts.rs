@@ -1,0 +1,137 @@
+//! Stop, resume, close: what the record says decides, whoever is killed in between.
+
+use super::stable::{PATIENCE, Session, Stable, is_dead, kill_at_once, now, until};
+use ostler_controller::client::{ClientError, Ostler, Resumed, Stopped, Waited};
+use ostler_core::machine::{Mode, Phase};
+use ostler_core::record::{RecordEvent, State};
+use ostler_core::rows::{DeliveryState, Outcome};
+use ostler_store::db::Chore;
+use std::fs;
+use std::time::Instant;
+
+const BUSY: &str =
+    "turn\n tool Bash {}\n mark up\n until never\n then\n say done\notherwise\n say again $text\n";
+
+/// A session whose child runs a tool.
+fn busy(stable: &Stable) -> Session<'_> {
+    let session = stable.session(BUSY);
+    session.send("work");
+    until("the tool to run", || {
+        let out = fs::read_to_string(session.generation(1).out()).unwrap_or_default();
+        out.contains("tool_use").then_some(())
+    });
+    session
+}
+
+fn refused(done: Result<impl std::fmt::Debug, ClientError>, wanted: &str) {
+    match done {
+        Err(ClientError::NotTaking { state, .. }) => assert_eq!(state, wanted),
+        other => panic!("not refused as {wanted}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_stopped_session_takes_nothing_and_is_started_by_nothing_but_a_resume() {
+    let stable = Stable::new();
+    let session = busy(&stable);
+    let behind = session.send_as("behind", Mode::Queue).unwrap();
+    assert_eq!(stable.ostler.stop(session.id).unwrap(), Stopped::Ended { killed: 0, proven: true });
+    refused(session.send_as("no", Mode::Auto), "stopped");
+    assert_eq!(stable.ostler.sweep().unwrap(), 0, "a sweep doesn't wake it");
+    stable.ostler.ensure(session.id).unwrap();
+    let waited = stable.ostler.wait(session.id, Some(Instant::now() + PATIENCE)).unwrap();
+    assert_eq!(waited, Waited::Stopped(1));
+    assert_eq!(stable.ostler.stop(session.id).unwrap(), Stopped::NothingRunning, "a second stop");
+    assert_eq!(session.dir.generations().unwrap(), [1]);
+    assert_eq!(session.offers(behind), 0);
+    session.script("otherwise\n say $text\n");
+    assert_eq!(stable.ostler.resume(session.id).unwrap(), Resumed { was_stopped: true, waiting: 1 });
+    assert_eq!(session.wait().outcome, Some(Outcome::Completed));
+    assert_eq!(session.delivery(behind).state, DeliveryState::Completed);
+    assert_eq!(stable.ostler.resume(session.id).unwrap(), Resumed { was_stopped: false, waiting: 0 });
+    stable.finish();
+}
+
+#[test]
+fn a_resume_starts_no_turn_by_itself() {
+    let stable = Stable::new();
+    let session = busy(&stable);
+    stable.ostler.stop(session.id).unwrap();
+    stable.is_left();
+    assert_eq!(stable.ostler.resume(session.id).unwrap(), Resumed { was_stopped: true, waiting: 0 });
+    assert_eq!(stable.ostler.sweep().unwrap(), 0);
+    assert!(session.holders().is_empty(), "nobody was started");
+    stable.finish();
+}
+
+/// The flag alone, as a face leaves it that is killed right behind it.
+fn mark_stopped(ostler: &Ostler, session: &Session<'_>) {
+    ostler.db().move_record(session.id, &RecordEvent::Stops, Some(&Chore::Stop), now()).unwrap();
+}
+
+#[test]
+fn a_controller_ends_the_child_of_a_session_that_was_stopped_without_telling_it() {
+    let stable = Stable::new();
+    let session = busy(&stable);
+    mark_stopped(&stable.ostler, &session);
+    session.dead(1);
+    stable.is_left();
+    assert_eq!(stable.ostler.sweep().unwrap(), 0);
+    assert_eq!(stable.ostler.db().chores().unwrap(), [], "the sweep found it done");
+    stable.finish();
+}
+
+#[test]
+fn a_sweep_ends_the_child_of_a_stopped_session_that_nobody_attends() {
+    let stable = Stable::new();
+    let session = busy(&stable);
+    let child = session.child();
+    kill_at_once(&session.holders());
+    mark_stopped(&stable.ostler, &session);
+    assert!(!is_dead(child), "a child outlives keeper and controller");
+    assert!(stable.ostler.sweep().unwrap() > 0);
+    until("the child to be ended", || is_dead(child).then_some(()));
+    stable.is_left();
+    stable.ostler.sweep().unwrap();
+    assert_eq!(stable.ostler.db().chores().unwrap(), []);
+    assert_eq!(session.dir.generations().unwrap(), [1], "nothing was started");
+    stable.finish();
+}
+
+#[test]
+fn a_lost_database_is_made_again_from_the_folders_with_what_people_had_said() {
+    let stable = Stable::new();
+    let stopped = busy(&stable);
+    stable.ostler.stop(stopped.id).unwrap();
+    let idle = stable.session("otherwise\n say hi\n");
+    idle.completes("hello");
+    stable.is_left();
+    let before = [stopped.id, idle.id].map(|id| stable.ostler.db().record(id).unwrap().0);
+    for file in ["ostler.db", "ostler.db-wal", "ostler.db-shm"] {
+        let _ = fs::remove_file(stable.ostler.home().root().join(file));
+    }
+    let other = stable.another_face();
+    assert!(other.rebuild(false).unwrap().iter().all(|r| r.differs == ["session"]));
+    other.rebuild(true).unwrap();
+    assert_eq!([stopped.id, idle.id].map(|id| other.db().record(id).unwrap().0), before);
+    assert!(before[0].stopped && before[1].state == State::Idle);
+    assert!(other.rebuild(false).unwrap().iter().all(|r| r.differs.is_empty()));
+}
+
+#[test]
+fn what_a_process_does_is_told_from_its_files_alone() {
+    let stable = Stable::new();
+    let session = stable.session("start\n until up\nturn\n mark talks\n until go\n say hi\n");
+    let phase = || stable.ostler.process(session.id).phase;
+    assert_eq!(phase(), Phase::Cold);
+    session.send("work");
+    until("a silent child", || (phase() == Phase::Starting).then_some(()));
+    session.open("up");
+    session.reaches("talks");
+    until("a child that talks", || (phase() == Phase::Resident).then_some(()));
+    session.open("go");
+    session.wait();
+    stable.is_left();
+    assert_eq!(phase(), Phase::Cold);
+    stable.finish();
+}
