@@ -90,6 +90,7 @@ impl Controller {
                 Claimed::Gone
             }
             Ok(Claim::Stopped | Claim::Closed) => {
+                self.wants.halted = true;
                 self.wants.pending.clear();
                 Claimed::Gone
             }

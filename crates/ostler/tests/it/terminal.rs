@@ -133,7 +133,7 @@ fn ctrl_c_interrupts_and_the_session_goes_on() {
     terminal.shows("The first half");
     terminal.press(&["C-c"]);
     let screen = terminal.shows("status 4");
-    assert!(screen.contains("interrupting; Ctrl-C again stops claude"), "{screen}");
+    assert!(screen.contains("interrupting; Ctrl-C again stops the session"), "{screen}");
     assert!(screen.contains("■ interrupted · turn 1"), "{screen}");
     let ran = office.desk.run(&["send", "--wait", "kept", "and now?"]).exits(0);
     assert_eq!(ran.out, "Here again.\n");
@@ -148,12 +148,18 @@ fn ctrl_c_twice_stops_a_claude_that_does_not_listen() {
     office.reaches("talking");
     terminal.shows("The first half");
     terminal.press(&["C-c"]);
-    terminal.shows("interrupting; Ctrl-C again stops claude");
+    terminal.shows("interrupting; Ctrl-C again stops the session");
     terminal.press(&["C-c"]);
-    terminal.shows("stopping claude; Ctrl-C again leaves at once");
+    terminal.shows("stopping the session; Ctrl-C again leaves at once");
     let screen = terminal.shows("status 4");
-    assert!(screen.contains("■ interrupted"), "{screen}");
+    assert!(screen.contains("■ interrupted") && screen.contains(" resume "), "{screen}");
     office.becomes_cold("deaf");
+    let refused = office.desk.run(&["send", "deaf", "more"]).exits(8);
+    assert!(
+        refused.err.contains("is stopped") && refused.err.contains("ostler resume "),
+        "{}",
+        refused.all()
+    );
     drop(terminal);
     office.close();
 }

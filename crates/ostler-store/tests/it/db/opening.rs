@@ -42,14 +42,14 @@ fn a_newer_one_is_refused_only_if_it_says_so() {
     db.insert_session(&session_row(session_id(1))).unwrap();
     set(5);
     let refused = Home::open(home.home.root()).unwrap_err();
-    let HomeError::Db(DbError::Newer { found: 7, lowest_reader: 5, ours: 2, .. }) = &refused else {
+    let HomeError::Db(DbError::Newer { found: 7, lowest_reader: 5, ours: 3, .. }) = &refused else {
         panic!("{refused:?}")
     };
     let path = home.home.db_path();
     assert_eq!(
         refused.to_string(),
         format!(
-            "{} was written by a newer ostler (schema 7; this one knows up to 2, and readers must know 5); upgrade ostler",
+            "{} was written by a newer ostler (schema 7; this one knows up to 3, and readers must know 5); upgrade ostler",
             path.display()
         )
     );
