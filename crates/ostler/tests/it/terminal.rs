@@ -152,7 +152,7 @@ fn ctrl_c_twice_stops_a_claude_that_does_not_listen() {
     terminal.press(&["C-c"]);
     terminal.shows("stopping the session; Ctrl-C again leaves at once");
     let screen = terminal.shows("status 4");
-    assert!(screen.contains("■ interrupted") && screen.contains(" resume "), "{screen}");
+    assert!(screen.contains("■ interrupted") && screen.contains(" resume"), "{screen}");
     office.becomes_cold("deaf");
     let refused = office.desk.run(&["send", "deaf", "more"]).exits(8);
     assert!(
