@@ -48,6 +48,7 @@ fn a_resident_child_is_cleared(version: &'static str) {
     assert_eq!(session.projection().generations.len(), 1);
     assert!(!stage.last_request().contains("apple"), "{}", stage.last_request());
     stage.stable.ostler.stop(session.id).unwrap();
+    stage.stable.ostler.resume(session.id).unwrap();
     session.completes("plum");
     assert!(stage.last_request().contains("pear"), "{}", stage.last_request());
     assert!(!stage.last_request().contains("apple"), "{}", stage.last_request());
