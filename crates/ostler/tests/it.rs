@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it fails; its helpers too")]
 
 mod it {
+    mod alone_homes;
     mod bad_input;
     mod desk;
     mod desk_sessions;

@@ -126,6 +126,100 @@ fn a_disk_that_is_full_before_the_start_parks_at_once() {
     drop(mounts);
 }
 
+/// A session whose first child's file of that name is alone on a small disk, everything else where there is room.
+fn with_one_file_on_a_small_disk<'s>(
+    mounts: &mut Mounts,
+    stable: &'s Stable,
+    file: &str,
+    script: &str,
+) -> (Session<'s>, PathBuf) {
+    let session = stable.session(script);
+    let disk = stable.path("small");
+    mounts.small(8 << 10, &disk);
+    let there = disk.join(file);
+    File::create(&there).unwrap();
+    let folder = session.generation(1);
+    ostler_os::durable::create_dir_private(&folder.path).unwrap();
+    let here = folder.path.join(file);
+    File::create(&here).unwrap();
+    let mount = Command::new("mount").arg("--bind").args([&there, &here]).status().unwrap();
+    assert!(mount.success());
+    mounts.0.push(here);
+    (session, disk)
+}
+
+#[test]
+fn out_alone_on_a_full_disk_interrupts_and_loses_no_line() {
+    let stable = Stable::new();
+    let mut mounts = Mounts(Vec::new());
+    let (session, disk) = with_one_file_on_a_small_disk(&mut mounts, &stable, "out", TALKS);
+    let id = session.send("hello");
+    session.reaches("up");
+    fill(&disk);
+    session.open("full");
+    let turn = session.wait();
+    assert_eq!((turn.outcome, turn.results, turn.garbled), (Some(Outcome::Interrupted), 1, false));
+    assert!(session.delivery(id).state.is_final());
+    session.dead(1);
+    let out = std::fs::read(session.generation(1).out()).unwrap();
+    assert!(out.ends_with(b"\n") && out.len() > 1_500_000, "{} bytes, and no line is torn", out.len());
+    // The next child's files are where there is room.
+    session.script("otherwise\n say $text\n");
+    session.completes("second");
+    stable.finish();
+    drop(mounts);
+}
+
+/// Requests that nobody knows: each is refused at once, by two rows of `ctl`.
+fn asks(n: u32) -> String {
+    let ask = |k: u32| {
+        format!(
+            " line {{\"type\":\"control_request\",\"request_id\":\"q{k}\",\"request\":{{\"subtype\":\"unheard_of\"}}}}\n"
+        )
+    };
+    (0..n).map(ask).collect()
+}
+
+#[test]
+fn ctl_alone_on_a_full_disk_holds_a_turn_in_its_reserve() {
+    let stable = Stable::new();
+    let mut mounts = Mounts(Vec::new());
+    let script = format!("turn\n mark up\n until full\n{} say done\n", asks(20));
+    let (session, disk) = with_one_file_on_a_small_disk(&mut mounts, &stable, "ctl", &script);
+    session.send("hello");
+    session.reaches("up");
+    fill(&disk);
+    session.open("full");
+    assert_eq!(session.wait().outcome, Some(Outcome::Completed));
+    stable.finish();
+    drop(mounts);
+}
+
+#[test]
+fn ctl_alone_on_a_full_disk_interrupts_before_its_reserve_is_used_up() {
+    let stable = Stable::new();
+    let mut mounts = Mounts(Vec::new());
+    let script = format!(
+        "turn\n mark up\n until full\n{} tool Bash {{}}\n until never\n then\n say done\n",
+        asks(600)
+    );
+    let (session, disk) = with_one_file_on_a_small_disk(&mut mounts, &stable, "ctl", &script);
+    let id = session.send("hello");
+    session.reaches("up");
+    fill(&disk);
+    session.open("full");
+    let turn = session.wait();
+    assert_eq!((turn.outcome, turn.results, turn.garbled), (Some(Outcome::Interrupted), 1, false));
+    assert!(session.delivery(id).state.is_final());
+    session.dead(1);
+    let ctl = std::fs::read(session.generation(1).ctl()).unwrap();
+    assert!(ctl.ends_with(b"\n") && ctl.len() > 128 << 10, "{} bytes, and no row is torn", ctl.len());
+    session.script("otherwise\n say $text\n");
+    session.completes("second");
+    stable.finish();
+    drop(mounts);
+}
+
 #[test]
 fn a_store_that_runs_full_during_a_turn_interrupts_and_parks() {
     let folder = TempDir::new().unwrap();
