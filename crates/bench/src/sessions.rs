@@ -34,7 +34,7 @@ pub(crate) fn memory(rounds: usize) -> Vec<Figure> {
         for _ in 0..2 {
             session.stage.ostler.status(session.id).unwrap();
         }
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(Duration::from_millis(1_500));
         let pids = session.ours();
         let (begun, before) = (Instant::now(), pids.map(busy));
         std::thread::sleep(Duration::from_millis(500));

@@ -114,6 +114,7 @@ fn run(home: &Path, session: SessionId) -> Result<i32, ControllerError> {
         lab: None,
         full: Full::default(),
         stderr_seen: None,
+        slim: crate::slim::Slim::new(),
         committed: None,
         dirty: true,
     };
@@ -153,6 +154,7 @@ struct Controller {
     full: Full,
     /// When the length of the child's stderr was looked at.
     stderr_seen: Option<Instant>,
+    slim: crate::slim::Slim,
     /// When the store was last written.
     committed: Option<Instant>,
     /// The store doesn't have everything the machine has.
@@ -202,6 +204,7 @@ impl Controller {
             if self.keeper.is_gone() {
                 return self.find_another_keeper();
             }
+            self.slim.down();
             self.rest()?;
         }
     }

@@ -11,6 +11,7 @@
 mod children;
 pub(crate) mod wire;
 
+use crate::slim::Slim;
 use children::Children;
 use ostler_os::ipc::{Listener, Stream};
 use ostler_os::lockfile;
@@ -70,8 +71,14 @@ fn keep(post: &Post) -> Result<(), Box<dyn std::error::Error>> {
     reap::become_subreaper()?;
     let signals = Signals::install(&SIGNALS)?;
     let listener = Listener::bind(&post.dir.join("keeper.sock"), &lock)?;
-    let mut keeper =
-        Keeper { post, listener, peer: None, children: Children::new(post), controller: Slot::new() };
+    let mut keeper = Keeper {
+        post,
+        listener,
+        peer: None,
+        children: Children::new(post),
+        controller: Slot::new(),
+        slim: Slim::new(),
+    };
     let ended = keeper.run(&signals);
     keeper.listener.unlink()?;
     Ok(ended?)
@@ -104,6 +111,7 @@ struct Keeper<'a> {
     peer: Option<Peer>,
     children: Children,
     controller: Slot,
+    slim: Slim,
 }
 
 impl Keeper<'_> {
@@ -127,6 +135,7 @@ impl Keeper<'_> {
             if self.controller.pid.is_none() && Instant::now() >= self.controller.due {
                 self.start_controller();
             }
+            self.slim.down();
             self.wait(signals)?;
             self.accept()?;
             self.serve();
@@ -140,7 +149,8 @@ impl Keeper<'_> {
         if let Some(peer) = &self.peer {
             poller.add(peer.stream.source(), Interest::Read);
         }
-        let deadline = self.controller.pid.is_none().then_some(self.controller.due);
+        let start = self.controller.pid.is_none().then_some(self.controller.due);
+        let deadline = start.into_iter().chain(self.slim.due()).min();
         poller.wait(deadline).map(drop)
     }
 
@@ -164,6 +174,7 @@ impl Keeper<'_> {
     fn exchange(&mut self, peer: &mut Peer) -> io::Result<bool> {
         let open = peer.reader.fill(&mut peer.stream)?;
         while let Some(fields) = peer.reader.next()? {
+            self.slim.touched();
             let reply = self.children.request(&fields, self.controller.pid);
             let deadline = Instant::now() + Duration::from_secs(2);
             wire::send(&mut peer.stream, &wire::encode(&reply)?, deadline)?;

@@ -21,6 +21,7 @@ pub mod ipc;
 pub mod limits;
 pub mod lockfile;
 pub mod me;
+pub mod memory;
 pub mod poll;
 pub mod process;
 pub mod reap;

@@ -135,6 +135,9 @@ impl Controller {
             }
         }
         self.dirty |= any;
+        if any {
+            self.slim.touched();
+        }
         self.top_up();
         Ok(())
     }

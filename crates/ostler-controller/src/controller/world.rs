@@ -26,6 +26,7 @@ pub(super) struct Wants {
     /// Since when a delivery has been waiting behind a declared record.
     pub(super) waits_since: Option<u64>,
     read: Option<Instant>,
+    glance: Option<ostler_store::db::Glance>,
     /// When the last turn settled, as far as this controller saw.
     pub(super) rested_since: Option<u64>,
 }
@@ -36,16 +37,30 @@ impl Wants {
         self.read = None;
     }
 
+    /// True when the store was read.
     pub(super) fn refresh(
         &mut self,
         db: &Db,
         session: SessionId,
         machine: &Machine,
-    ) -> Result<(), ControllerError> {
+    ) -> Result<bool, ControllerError> {
         if self.read.is_some_and(|at| at.elapsed() < REFRESH) {
-            return Ok(());
+            return Ok(false);
         }
-        self.read = Some(Instant::now());
+        let told = self.read.replace(Instant::now()).is_none();
+        // Asked in any case: what it sees now is what is read now.
+        let changed = self.glance.get_or_insert_with(|| db.glance()).changed();
+        if !told && !changed {
+            return Ok(false);
+        }
+        let done = self.read_store(db, session, machine);
+        if done.is_err() {
+            self.must_refresh();
+        }
+        done.map(|()| true)
+    }
+
+    fn read_store(&mut self, db: &Db, session: SessionId, machine: &Machine) -> Result<(), ControllerError> {
         // What the store calls pending may be final already: the journal knows first.
         let ended = machine.rows();
         let is_final = |id| ended.deliveries.iter().any(|d| d.id == id && d.state.is_final());
@@ -87,7 +102,10 @@ pub(crate) fn pending(db: &Db, session: SessionId) -> Result<Vec<Pending>, DbErr
 impl Controller {
     /// Looks at the store, unless it was just done.
     pub(super) fn refresh(&mut self) -> Result<(), ControllerError> {
-        self.wants.refresh(&self.db, self.session, &self.machine)
+        if self.wants.refresh(&self.db, self.session, &self.machine)? {
+            self.slim.touched();
+        }
+        Ok(())
     }
 
     /// How long the first message has been waiting for a child whose agent has declared.

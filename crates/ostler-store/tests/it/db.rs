@@ -6,6 +6,8 @@ mod changes;
 mod deliveries;
 #[path = "db/finding.rs"]
 mod finding;
+#[path = "db/glance.rs"]
+mod glance;
 #[path = "db/opening.rs"]
 mod opening;
 #[path = "db/permissions.rs"]

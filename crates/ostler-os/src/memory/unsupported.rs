@@ -1,0 +1,7 @@
+//! Not needed for anything to work.
+
+use std::io;
+
+pub(super) fn forget_code() -> io::Result<u64> {
+    Ok(0)
+}
