@@ -93,7 +93,8 @@ fn a_disk_that_runs_full_during_a_turn_interrupts_and_parks() {
     session.dead(1);
     let out = std::fs::read(session.generation(1).out()).unwrap();
     assert!(out.ends_with(b"\n"), "no line is torn");
-    // Nothing goes on while it is full…
+    // Nothing goes on while it is full, and whoever sends is told where no controller is left that could tell it later…
+    stable.is_left();
     session.script("otherwise\n say $text\n");
     let told = session.send_as("second", ostler_core::machine::Mode::Auto).unwrap_err();
     assert!(told.to_string().contains("disk full"), "{told}");
