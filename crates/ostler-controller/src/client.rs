@@ -218,6 +218,9 @@ pub struct Status {
     pub pid: Option<u32>,
     /// Why nothing is started any more, if so.
     pub parked: Option<String>,
+    /// That is so in the middle of a turn: its child does not die.
+    #[serde(default)]
+    pub stuck: bool,
 }
 
 /// Everything of one turn that a face prints at its end.

@@ -42,7 +42,7 @@ mod stderr;
 mod transcript;
 mod world;
 
-use crate::keeper::{CONTROLLER_BUSY, CONTROLLER_DONE, GLANCE};
+use crate::keeper::{CONTROLLER_BUSY, CONTROLLER_DONE, CONTROLLER_LEFT, GLANCE};
 pub(crate) use commit::wanted;
 use control::Control;
 use disk::Full;
@@ -115,6 +115,7 @@ fn run(home: &Path, session: SessionId) -> Result<i32, ControllerError> {
         full: Full::default(),
         stderr_seen: None,
         slim: crate::slim::Slim::new(),
+        dying: None,
         committed: None,
         dirty: true,
     };
@@ -155,6 +156,8 @@ struct Controller {
     /// When the length of the child's stderr was looked at.
     stderr_seen: Option<Instant>,
     slim: crate::slim::Slim,
+    /// The child is being killed.
+    dying: Option<death::Dying>,
     /// When the store was last written.
     committed: Option<Instant>,
     /// The store doesn't have everything the machine has.
@@ -182,6 +185,9 @@ impl Controller {
             self.serve_faces();
             self.refresh()?;
             self.go_on_writing()?;
+            if self.may_make_room() {
+                return self.make_room();
+            }
             if self.machine.phase() != Phase::Cold {
                 self.cap_stderr();
             }
@@ -211,13 +217,26 @@ impl Controller {
 
     /// Does what the machine says until it has nothing more to say.
     fn act(&mut self) -> Result<(), ControllerError> {
-        while let Some(action) = self.decide() {
+        while let Some(action) = self.decide().filter(|_| !self.wants.leave) {
             if !self.perform(action)? {
                 break;
             }
             self.pump()?;
         }
         Ok(())
+    }
+
+    /// Somebody wants another version to go on, and no line is half written.
+    fn may_make_room(&self) -> bool {
+        self.wants.leave && self.pipe.as_ref().is_none_or(|pipe| !pipe.is_writing())
+    }
+
+    /// The child stays, and the keeper starts the next controller.
+    fn make_room(&mut self) -> Result<i32, ControllerError> {
+        log("another version was asked for; the next controller goes on");
+        self.commit()?;
+        self.control.unlink();
+        Ok(CONTROLLER_LEFT)
     }
 
     fn may_leave(&self) -> Result<bool, ControllerError> {

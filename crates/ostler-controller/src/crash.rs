@@ -33,6 +33,24 @@ pub const POINTS: [&str; 22] = [
 /// The one in a keeper: the child runs, and its controller doesn't know.
 pub const IN_KEEPER: &str = "keeper-forked";
 
+/// The version that this executable says it is. A debug build whose environment has `OSTLER_TEST_VERSION` says what the
+/// last line of its own file says, so that tests have two executables of different versions.
+pub(crate) fn version() -> String {
+    let told = cfg!(debug_assertions) && std::env::var_os("OSTLER_TEST_VERSION").is_some();
+    let own = || {
+        let bytes = std::fs::read(ostler_os::me::exe().ok()?).ok()?;
+        let tail = bytes.rsplit(|byte| *byte == b'\n').find(|line| !line.is_empty())?;
+        Some(String::from_utf8_lossy(tail.strip_prefix(b"ostler-version=")?).into_owned())
+    };
+    told.then(own).flatten().unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned())
+}
+
+/// A test says that SIGKILL does nothing for now, as to a process that waits for a dead disk.
+pub(crate) fn kills_do_nothing() -> bool {
+    let file = std::env::var_os("OSTLER_TEST_UNDYING");
+    cfg!(debug_assertions) && file.is_some_and(|file| std::path::Path::new(&file).exists())
+}
+
 /// Somebody dies here if a test said so.
 pub(crate) fn point(name: &str) {
     if cfg!(debug_assertions) && std::env::var_os("OSTLER_CRASH_AT").is_some_and(|at| at == name) {

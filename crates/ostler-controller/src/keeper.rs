@@ -9,6 +9,7 @@
 //! the next controller adopts the child.
 
 mod children;
+mod scopes;
 pub(crate) mod wire;
 
 use crate::slim::Slim;
@@ -27,6 +28,8 @@ use std::time::{Duration, Instant};
 pub const CONTROLLER_BUSY: i32 = 75;
 /// The controller has nothing left to do.
 pub const CONTROLLER_DONE: i32 = 0;
+/// The controller makes room for one of another version.
+pub const CONTROLLER_LEFT: i32 = 76;
 
 /// How long a lock may be held by somebody who only wants to know whether it is free.
 pub(crate) const GLANCE: Duration = Duration::from_millis(100);
@@ -35,6 +38,8 @@ pub(crate) const GLANCE: Duration = Duration::from_millis(100);
 const BACKOFF: [u64; 6] = [0, 50, 200, 1_000, 3_000, 10_000];
 /// A controller that lived this long has not died in a row.
 const LIVED: Duration = Duration::from_secs(10);
+/// How often in a row the executable that an upgrade has put there may fail.
+const TRUSTED: usize = 3;
 /// One that was killed has done nothing wrong: its place is not left empty, but no more than five are started a second.
 const KILLED: Duration = Duration::from_millis(200);
 
@@ -68,6 +73,8 @@ pub fn main(args: &[OsString]) -> i32 {
 fn keep(post: &Post) -> Result<(), Box<dyn std::error::Error>> {
     let Some(lock) = lockfile::lock_within(&post.dir.join("keeper.lock"), GLANCE)? else { return Ok(()) };
     lock.set_note(std::process::id().to_string().as_bytes())?;
+    // One that was started inside another session's child does not end with that.
+    ostler_os::scope::leave();
     reap::become_subreaper()?;
     let signals = Signals::install(&SIGNALS)?;
     let listener = Listener::bind(&post.dir.join("keeper.sock"), &lock)?;
@@ -183,7 +190,7 @@ impl Keeper<'_> {
     }
 
     fn start_controller(&mut self) {
-        match spawn_controller(self.post) {
+        match spawn_controller(self.post, self.controller.deaths) {
             Ok(pid) => {
                 self.controller.pid = Some(pid);
                 self.controller.started = Instant::now();
@@ -203,6 +210,10 @@ impl Keeper<'_> {
         }
         if self.controller.started.elapsed() >= LIVED {
             self.controller.deaths = 0;
+        }
+        if exit == Exit::Code(CONTROLLER_LEFT) {
+            self.controller.due = self.controller.started + KILLED;
+            return;
         }
         if exit != Exit::Code(CONTROLLER_BUSY) {
             log(&format!("the controller died: {exit:?}"));
@@ -228,10 +239,17 @@ impl Keeper<'_> {
     }
 }
 
+/// What lies where this executable was started from: after an upgrade that is the new one. Where controllers of it only
+/// die, it is this very file again.
+fn controller_exe(deaths: usize) -> io::Result<PathBuf> {
+    let there = if deaths < TRUSTED { ostler_os::me::in_its_place()? } else { None };
+    there.map_or_else(ostler_os::me::exe, Ok)
+}
+
 /// std's `Command` closes everything but stdio, and the keeper reaps by itself.
-fn spawn_controller(post: &Post) -> io::Result<u32> {
+fn spawn_controller(post: &Post, deaths: usize) -> io::Result<u32> {
     let log = open_log(&post.dir.join("controller.log"))?;
-    let child = std::process::Command::new(ostler_os::me::exe()?)
+    let child = std::process::Command::new(controller_exe(deaths)?)
         .arg("__controller")
         .arg(&post.home)
         .arg(&post.session)

@@ -1,7 +1,7 @@
 //! What faces and controllers say to each other: one JSON object a line, one answer a request.
 //!
-//! `hello` and `poke` stay as they are for ever, whatever versions meet; everything else may change with the version,
-//! which `hello` tells.
+//! `hello`, `poke` and `leave`, and their answers `here` and `leaving`, stay as they are for ever, whatever versions
+//! meet; everything else may change with the version, which `here` tells. The golden lines below hold that.
 
 use crate::client::Undeclared;
 use ostler_core::ids::{GenerationNo, TurnNo};
@@ -16,6 +16,8 @@ pub(crate) enum Ask {
     Hello,
     /// The store has something new.
     Poke,
+    /// Another version wants to go on: finish the line that is being written, and leave the child to the next.
+    Leave,
     /// What is the session doing?
     Status,
     /// Interrupt the turn; answered when the child confirmed it.
@@ -46,13 +48,15 @@ pub(crate) struct Says {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub(crate) enum Answer {
-    /// To `hello` and `poke`.
+    /// To `hello` and `poke`; to `leave`, when the next controller would be of the same file.
     Here {
         /// The controller's process.
         pid: u32,
         /// Its ostler version.
         version: String,
     },
+    /// To `leave`: it goes as soon as it may.
+    Leaving,
     /// To `status`.
     Status {
         /// What it is doing.
@@ -89,4 +93,35 @@ pub(crate) enum Answer {
     },
     /// The request is not understood.
     Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What every version that ever was, or will be, writes and understands.
+    #[test]
+    fn the_stable_lines_are_what_they_were() {
+        let asks = [
+            (Ask::Hello, r#"{"do":"hello"}"#),
+            (Ask::Poke, r#"{"do":"poke"}"#),
+            (Ask::Leave, r#"{"do":"leave"}"#),
+        ];
+        for (ask, line) in asks {
+            assert_eq!(serde_json::to_string(&ask).unwrap(), line);
+            assert_eq!(serde_json::from_str::<Ask>(line).unwrap(), ask);
+        }
+        let here = Answer::Here { pid: 42, version: "0.1.0".to_owned() };
+        let answers = [
+            (here.clone(), r#"{"is":"here","pid":42,"version":"0.1.0"}"#),
+            (Answer::Leaving, r#"{"is":"leaving"}"#),
+            (Answer::Unknown, r#"{"is":"unknown"}"#),
+        ];
+        for (answer, line) in answers {
+            assert_eq!(serde_json::to_string(&answer).unwrap(), line);
+            assert_eq!(serde_json::from_str::<Answer>(line).unwrap(), answer);
+        }
+        let newer = r#"{"is":"here","pid":42,"version":"0.1.0","mood":"calm"}"#;
+        assert_eq!(serde_json::from_str::<Answer>(newer).unwrap(), here, "answers may grow");
+    }
 }

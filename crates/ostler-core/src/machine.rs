@@ -77,6 +77,8 @@ pub struct Machine {
     parked: Option<(String, Millis)>,
     /// What the agent declared, until a later turn begins.
     declared: Option<Declared>,
+    /// The conversation that the CLI has already, though it was told to begin it.
+    in_use: Option<ConversationId>,
 }
 
 /// What an agent said of its session, and in which turn.
@@ -141,6 +143,7 @@ impl Machine {
             seen: Seen::default(),
             parked: None,
             declared: None,
+            in_use: None,
         }
     }
 
@@ -170,6 +173,12 @@ impl Machine {
     #[must_use]
     pub const fn conversation(&self) -> ConversationId {
         self.conversation
+    }
+
+    /// The CLI has that conversation, wherever its transcript is: it can only be resumed.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        self.in_use == Some(self.conversation)
     }
 
     /// The number of the last generation; 0 before the first.

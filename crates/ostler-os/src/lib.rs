@@ -26,6 +26,7 @@ pub mod poll;
 pub mod process;
 pub mod reap;
 pub mod reserve;
+pub mod scope;
 pub mod signals;
 pub mod spawn;
 pub mod term;

@@ -22,6 +22,25 @@ pub fn exe() -> io::Result<PathBuf> {
     platform::exe()
 }
 
+/// What lies now where this executable lay when it was started: itself, or what has replaced it. None: nothing does, or
+/// it was moved away and the place is not known.
+///
+/// # Errors
+/// When the system doesn't tell.
+pub fn in_its_place() -> io::Result<Option<PathBuf>> {
+    platform::in_its_place()
+}
+
+/// True when that is another file than this very executable.
+///
+/// # Errors
+/// When the system doesn't tell.
+pub fn is_replaced() -> io::Result<bool> {
+    let Some(path) = in_its_place()? else { return Ok(false) };
+    let own = std::fs::File::open(exe()?)?;
+    Ok(!crate::durable::is_same_file(&own, &path)?)
+}
+
 /// Where this executable lies, or lay.
 ///
 /// # Errors

@@ -10,6 +10,7 @@ mod program;
 mod platform;
 
 use crate::process::{Identity, PidFd};
+use crate::scope::Scope;
 use crate::{PathError, Unsupported};
 use std::ffi::OsString;
 use std::fmt;
@@ -38,6 +39,8 @@ pub struct ChildSpec {
     pub umask: u32,
     /// Its OOM score adjustment (-1000…1000, lower needs privileges); `None` leaves ours.
     pub oom_score_adj: Option<i16>,
+    /// Where it belongs before its exec; already made. Where it can't be put in it does not start.
+    pub scope: Option<Scope>,
 }
 
 impl fmt::Debug for ChildSpec {
@@ -206,7 +209,7 @@ pub fn spawn_child(spec: &ChildSpec) -> Result<Started, SpawnError> {
 }
 
 /// Starts a process that nothing ties to this one: not its parent, session, process group, working directory (`/`),
-/// descriptors, umask (077), nice or limits. stdin is empty, stdout and stderr are appended to `log`. Its parent is
+/// descriptors, umask (077), nice, limits or [scope](crate::scope). stdin is empty, stdout and stderr are appended to `log`. Its parent is
 /// init or the nearest subreaper. Returns when its exec has succeeded or failed.
 ///
 /// # Errors

@@ -7,18 +7,21 @@ mod platform;
 
 use crate::process::Identity;
 use crate::reap::Exit;
+use crate::scope::Scope;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::time::Instant;
 
-/// What to kill. Everything found in one of the three ways is killed, with all its descendants.
+/// What to kill. Everything found in one of the four ways is killed, with all its descendants.
 pub struct KillPlan<'a> {
     /// These, where they still are who they were.
     pub roots: &'a [Identity],
     /// Whoever carries this variable in its environment, as far as we may read it.
     pub marker: Option<(&'a OsStr, &'a OsStr)>,
+    /// Everybody in it; nobody in it may start another process from here on.
+    pub scope: Option<&'a Scope>,
     /// All children of this process. With a subreaper that is everything that ever came from it; they are reaped,
     /// the kept ones too when they die.
     pub own_children: bool,
@@ -33,6 +36,7 @@ impl fmt::Debug for KillPlan<'_> {
         f.debug_struct("KillPlan")
             .field("roots", &self.roots)
             .field("marker", &self.marker)
+            .field("scope", &self.scope)
             .field("own_children", &self.own_children)
             .field("deadline", &self.deadline)
             .finish_non_exhaustive()
@@ -48,6 +52,8 @@ pub struct Killed {
     /// children any more, or twice in a row a scan found nothing to kill and no child died meanwhile. Otherwise
     /// something may have escaped.
     pub proven: bool,
+    /// True when the scope is empty, but for what was to be kept: of whatever was started in it nothing is left.
+    pub emptied: bool,
     /// Who was still alive at the deadline.
     pub left: Vec<u32>,
     /// Children that were reaped meanwhile (only with `own_children`).

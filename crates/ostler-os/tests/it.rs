@@ -24,6 +24,8 @@ mod process;
 mod reap;
 #[path = "it/reserve.rs"]
 mod reserve;
+#[path = "it/scope.rs"]
+mod scope;
 #[path = "it/signals.rs"]
 mod signals;
 #[path = "it/spawn.rs"]

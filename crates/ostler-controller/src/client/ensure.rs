@@ -2,7 +2,8 @@
 //!
 //! Whoever wants one connects and waits for an *answer*; where nobody answers and nobody holds `keeper.lock`, a keeper
 //! is started, whose controller takes `lock`. Two who do this at once start two keepers, of which the second finds
-//! the lock busy and leaves. A holder that does not answer is killed: its successor adopts whatever it had.
+//! the lock busy and leaves. A holder that does not answer is killed: its successor adopts whatever it had. One of another
+//! version is asked, once, to make room for the next.
 
 use super::talk::{PROMPT_ANSWER, ask};
 use super::{ClientError, Ostler};
@@ -44,9 +45,18 @@ impl Ostler {
         let begun = Instant::now();
         let mut silent_since = Instant::now();
         let mut started: Option<Instant> = None;
+        let mut asked_to_leave = false;
         loop {
-            if let Ok(Answer::Here { .. }) = ask(&dir.control_sock(), what, PROMPT_ANSWER) {
-                return Ok(());
+            if let Ok(Answer::Here { version, .. }) = ask(&dir.control_sock(), what, PROMPT_ANSWER) {
+                if asked_to_leave || version == crate::crash::version() {
+                    return Ok(());
+                }
+                asked_to_leave = true;
+                if !make_room(&dir) {
+                    return Ok(());
+                }
+                silent_since = Instant::now();
+                continue;
             }
             let attended = self.is_attended(session)?;
             if attended && silent_since.elapsed() >= PATIENCE {
@@ -133,6 +143,19 @@ impl Ostler {
             return Ok(true);
         }
         Ok(self.parked(session)?.is_none())
+    }
+}
+
+/// Asks a controller of another version to leave. One that does not know how is killed: its successor adopts what it
+/// had. False: it stays, for its successor would be the same.
+fn make_room(dir: &SessionDir) -> bool {
+    match ask(&dir.control_sock(), &Ask::Leave, PROMPT_ANSWER) {
+        Ok(Answer::Here { .. }) => false,
+        Ok(Answer::Leaving) => true,
+        _ => {
+            kill_holder(&dir.lock());
+            true
+        }
     }
 }
 

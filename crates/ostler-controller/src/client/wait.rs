@@ -75,7 +75,9 @@ impl Ostler {
         let left = deadline.map_or(PROMPT_ANSWER, |at| at.saturating_duration_since(Instant::now()));
         let socket = self.home().session(session).control_sock();
         match ask(&socket, &Ask::Status, left.min(PROMPT_ANSWER)) {
-            Ok(Answer::Status { status }) => return Ok(status.parked.filter(|_| status.turn.is_none())),
+            Ok(Answer::Status { status }) => {
+                return Ok(status.parked.filter(|_| status.turn.is_none() || status.stuck));
+            }
             // Not proven silent: there was no time to wait for its answer.
             Err(error) if error.kind() == ErrorKind::TimedOut && left < PROMPT_ANSWER => return Ok(None),
             _ => {}

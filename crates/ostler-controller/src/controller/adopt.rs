@@ -22,7 +22,9 @@ impl Controller {
         self.pump()?;
         if !alive::is_busy(&files.alive())? {
             return if self.machine.phase() == Phase::Starting && !files.alive().exists() {
-                // Killed before the fork: it never ran, and the delivery that it was for is offered to the next.
+                // Killed before the fork: it never ran, and the delivery that it was for is offered to the next. What
+                // its keeper had made for it goes.
+                self.keeper.bury(&files)?;
                 self.say(Event::Dead { exit: Exit::Unknown, proven: true, killed: 0, said: None })
             } else {
                 self.notice_death()
@@ -36,7 +38,7 @@ impl Controller {
             };
             self.say(Event::Child { pid, start, boot })?;
         }
-        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let version = crate::crash::version();
         self.say(Event::Adopted { pid: std::process::id(), version })?;
         self.pipe = Pipe::open(&files.in_()).map_err(|e| log(&super::error::chain(&e))).ok();
         if let Some(identity) = identity {

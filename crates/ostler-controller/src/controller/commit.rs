@@ -47,7 +47,7 @@ impl Controller {
     }
 
     /// Where this session's children keep their transcripts.
-    fn config_dir(&self) -> Option<PathBuf> {
+    pub(super) fn config_dir(&self) -> Option<PathBuf> {
         if self.spec.lab.is_some() {
             return Some(self.lab_config_dir());
         }

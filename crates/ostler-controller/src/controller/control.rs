@@ -167,6 +167,7 @@ impl Controller {
                     self.wants.must_refresh();
                     Some(here())
                 }
+                Ask::Leave => Some(self.leave_asked()),
                 Ask::Status => {
                     // What it says of the store and the disk must not be older than the question.
                     self.wants.must_refresh();
@@ -181,6 +182,21 @@ impl Controller {
             };
             if let Some(answer) = answer {
                 self.control.answer(face, &answer);
+            }
+        }
+    }
+
+    /// Where the next controller would be of this very file, nothing is won by leaving.
+    fn leave_asked(&mut self) -> Answer {
+        match ostler_os::me::is_replaced() {
+            Ok(true) => {
+                self.wants.leave = true;
+                Answer::Leaving
+            }
+            Ok(false) => here(),
+            Err(error) => {
+                log(&format!("the executable's place can't be looked at: {error}"));
+                here()
             }
         }
     }
@@ -320,13 +336,18 @@ impl Controller {
             activity: self.machine.activity().map(|a| words(&a)),
             waiting: u32::try_from(self.wants.pending.len()).unwrap_or(u32::MAX),
             pid: self.child.as_ref().map(|(identity, _)| identity.pid),
-            parked: self.machine.parked().filter(|_| !owed).map(str::to_owned).or_else(|| self.full_disk()),
+            stuck: self.stuck().is_some(),
+            parked: self
+                .stuck()
+                .map(str::to_owned)
+                .or_else(|| self.machine.parked().filter(|_| !owed).map(str::to_owned))
+                .or_else(|| self.full_disk()),
         }
     }
 }
 
 fn here() -> Answer {
-    Answer::Here { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() }
+    Answer::Here { pid: std::process::id(), version: crate::crash::version() }
 }
 
 fn forced() -> Answer {

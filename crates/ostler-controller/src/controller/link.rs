@@ -4,10 +4,11 @@ use super::error::ControllerError;
 use crate::keeper::wire;
 use ostler_core::ctl::Exit;
 use ostler_core::ids::GenerationNo;
+use ostler_core::spec::Caps;
 use ostler_os::ipc::Stream;
 use ostler_os::poll::{Interest, Pollable, Poller};
 use ostler_os::process::{self, Identity};
-use ostler_store::SessionDir;
+use ostler_store::{GenDir, SessionDir};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,11 +25,15 @@ pub(super) struct Keeper {
 }
 
 /// What a kill came to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Killed {
     pub(super) killed: u32,
     pub(super) proven: bool,
     pub(super) exit: Exit,
+    /// Who outlived SIGKILL.
+    pub(super) left: Vec<u32>,
+    /// What its limits did, for people.
+    pub(super) limits: Option<String>,
 }
 
 impl Keeper {
@@ -54,12 +59,15 @@ impl Keeper {
         &mut self,
         no: GenerationNo,
         files: &Path,
+        caps: Caps,
         cwd: &Path,
         argv: &[OsString],
         env: &[(OsString, OsString)],
     ) -> Result<Result<(u32, u64), String>, ControllerError> {
         let mut fields: Vec<OsString> = vec!["spawn".into(), no.to_string().into()];
-        fields.extend([files.into(), cwd.into(), argv.len().to_string().into()]);
+        let limit = |n: Option<u64>| n.map_or_else(|| "-".to_owned(), |n| n.to_string());
+        fields.extend([files.into(), limit(caps.pids.map(u64::from)).into(), limit(caps.memory).into()]);
+        fields.extend([cwd.into(), argv.len().to_string().into()]);
         fields.extend(argv.iter().cloned());
         fields.extend(env.iter().map(|(name, value)| {
             let mut variable = name.clone();
@@ -78,35 +86,37 @@ impl Keeper {
     /// Kills everything that is left of the session's tree, the controller excepted.
     pub(super) fn kill(
         &mut self,
-        no: GenerationNo,
+        files: &GenDir,
         child: Option<&Identity>,
     ) -> Result<Killed, ControllerError> {
-        self.kill_by("kill", no, child)
+        self.kill_by("kill", files, child)
     }
 
     /// The same for what a dead child left behind.
-    pub(super) fn bury(&mut self, no: GenerationNo) -> Result<Killed, ControllerError> {
-        self.kill_by("bury", no, None)
+    pub(super) fn bury(&mut self, files: &GenDir) -> Result<Killed, ControllerError> {
+        self.kill_by("bury", files, None)
     }
 
     /// `child`: for a keeper that isn't its parent.
     fn kill_by(
         &mut self,
         how: &str,
-        no: GenerationNo,
+        files: &GenDir,
         child: Option<&Identity>,
     ) -> Result<Killed, ControllerError> {
-        let mut fields = vec![how.to_owned(), no.to_string()];
-        fields.extend(
-            child
-                .into_iter()
-                .flat_map(|id| [id.pid.to_string(), id.start_ticks.to_string(), id.boot_id.clone()]),
-        );
+        let mut fields: Vec<OsString> =
+            vec![how.into(), files.no.to_string().into(), files.path.clone().into()];
+        let parts = |id: &Identity| [id.pid.to_string(), id.start_ticks.to_string(), id.boot_id.clone()];
+        fields.extend(child.into_iter().flat_map(parts).map(OsString::from));
         let reply = self.ask(&fields)?;
         match words(&reply).as_slice() {
-            ["killed", killed, proven, exit] => {
-                Ok(Killed { killed: number(killed)?, proven: *proven == "1", exit: exit_of(exit) })
-            }
+            ["killed", killed, proven, exit, left, limits, ..] => Ok(Killed {
+                killed: number(killed)?,
+                proven: *proven == "1",
+                exit: exit_of(exit),
+                left: left.split_ascii_whitespace().map(number).collect::<Result<_, _>>()?,
+                limits: (!limits.is_empty()).then(|| (*limits).to_owned()),
+            }),
             other => Err(not_understood(other)),
         }
     }

@@ -48,6 +48,11 @@ impl Pipe {
         !self.broken && self.long.is_none() && self.writer.pending().is_ok_and(|n| n == 0)
     }
 
+    /// A line is half written.
+    pub(super) fn is_writing(&self) -> bool {
+        self.long.is_some()
+    }
+
     pub(super) fn capacity(&self) -> u64 {
         self.capacity
     }

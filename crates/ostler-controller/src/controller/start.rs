@@ -24,6 +24,8 @@ struct Launch {
     argv: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     cwd: PathBuf,
+    /// By how many bytes somebody else has changed the transcript.
+    foreign: Option<i64>,
 }
 
 /// `spawn.json`, for people.
@@ -57,12 +59,16 @@ impl Controller {
         let conversation = self.machine.conversation();
         let version = self.spec.launcher.resolved.version.clone();
         self.say(Event::Spawn { generation: no, delivery, conversation, resume, baseline, version })?;
+        if let Some(bytes) = prepared.as_ref().ok().and_then(|(launch, ..)| launch.foreign) {
+            log(&format!("somebody else has changed the transcript, by {bytes} bytes"));
+            self.say(Event::Foreign { bytes })?;
+        }
         crash::point("before-fork");
         let launch = match prepared {
             Ok((launch, ..)) => launch,
             Err(why) => return self.not_started(why),
         };
-        match self.keeper.spawn(no, &files.path, &launch.cwd, &launch.argv, &launch.env)? {
+        match self.keeper.spawn(no, &files.path, self.spec.caps, &launch.cwd, &launch.argv, &launch.env)? {
             Ok((pid, start)) => self.started(&files, &launch, pid, start),
             Err(why) => self.not_started(why),
         }
@@ -90,16 +96,19 @@ impl Controller {
         let conversation = self.machine.conversation();
         let found = transcript::find_or_link_back(&env, conversation, &self.dir.transcript());
         let baseline = found.as_deref().map(transcript::baseline).unwrap_or_default();
-        let start = match found {
-            Some(_) => Start::Resume { conversation },
-            None => Start::Fresh { conversation },
+        let foreign = transcript::foreign(&self.dir, no, conversation, found.as_deref());
+        // Where the CLI says that it has the conversation, it has it.
+        let start = if found.is_some() || self.machine.is_in_use() {
+            Start::Resume { conversation }
+        } else {
+            Start::Fresh { conversation }
         };
         let launch_dir = self.dir.path.join("launch");
         self.write_launch_files(&launch_dir)?;
         let argv = argv::build(&self.spec, start, platform, &Files::in_dir(&launch_dir))
             .map_err(|e| super::error::chain(&e))?;
         argv::check_size(&argv, &env, platform).map_err(|e| super::error::chain(&e))?;
-        Ok((Launch { argv, env, cwd }, start, baseline))
+        Ok((Launch { argv, env, cwd, foreign }, start, baseline))
     }
 
     fn write_launch_files(&self, dir: &std::path::Path) -> Result<(), String> {

@@ -7,7 +7,8 @@
 use super::log;
 use ostler_core::baseline::{COST_STATE_PREFIX, baseline_of};
 use ostler_core::ctl::Baseline;
-use ostler_core::ids::ConversationId;
+use ostler_core::ids::{ConversationId, GenerationNo};
+use ostler_store::{GenDir, SessionDir};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -91,6 +92,51 @@ pub(super) fn baseline(path: &Path) -> Baseline {
         }
     }
     baseline_of(&last).unwrap_or_default()
+}
+
+/// How long a transcript was when a generation was dead.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Length {
+    conversation: ConversationId,
+    bytes: u64,
+}
+
+/// How many generations back a length is looked for: those that never ran have none.
+const BACK: u32 = 16;
+
+/// Notes it beside the generation's other files; 0 where there is no transcript.
+pub(super) fn note_length(
+    files: &GenDir,
+    config: &Path,
+    conversation: ConversationId,
+) -> std::io::Result<()> {
+    let found = find(&config.join("projects"), conversation);
+    let bytes = found.map(|path| path.metadata()).transpose()?.map_or(0, |metadata| metadata.len());
+    let text = serde_json::to_vec(&Length { conversation, bytes })?;
+    // Whole or not there; after a crash of the machine it is not needed.
+    let new = files.path.join("transcript.new");
+    fs::write(&new, text)?;
+    fs::rename(new, files.path.join("transcript"))
+}
+
+/// By how many bytes somebody else has changed the transcript since our last generation: whatever it has gained or
+/// lost while nobody of ours could write to it.
+pub(super) fn foreign(
+    dir: &SessionDir,
+    next: GenerationNo,
+    conversation: ConversationId,
+    transcript: Option<&Path>,
+) -> Option<i64> {
+    let noted = (next.saturating_sub(BACK)..next).rev().find_map(|no| {
+        let text = fs::read(dir.generation(no).path.join("transcript")).ok()?;
+        serde_json::from_slice::<Length>(&text).ok()
+    })?;
+    let now = match transcript {
+        Some(path) => path.metadata().ok()?.len(),
+        None => 0,
+    };
+    let change = i64::try_from(now).ok()? - i64::try_from(noted.bytes).ok()?;
+    (noted.conversation == conversation && change != 0).then_some(change)
 }
 
 /// Makes the transcript durable and keeps a link to it that no clean-up of the CLI reaches.

@@ -25,6 +25,8 @@ pub(super) struct Wants {
     pub(super) halted: bool,
     /// Since when a delivery has been waiting behind a declared record.
     pub(super) waits_since: Option<u64>,
+    /// Another version is to go on.
+    pub(super) leave: bool,
     read: Option<Instant>,
     glance: Option<ostler_store::db::Glance>,
     /// When the last turn settled, as far as this controller saw.

@@ -1,9 +1,10 @@
 //! The children of the session: started, reaped and killed here.
 
-use super::{Post, SIGKILL, log};
+use super::{Post, SIGKILL, log, scopes};
 use ostler_os::process::{self, Identity, PidFd};
 use ostler_os::reap::Exit;
-use ostler_os::spawn::{ChildSpec, SpawnError, spawn_child};
+use ostler_os::scope::{Caps, Scope};
+use ostler_os::spawn::{ChildSpec, SpawnError, Started, spawn_child};
 use ostler_os::tree::{KillPlan, kill_tree};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -11,9 +12,9 @@ use std::time::{Duration, Instant};
 
 /// A child raises its own OOM score: under pressure it goes before its keeper does.
 const OOM: i16 = 300;
-/// How long a kill may take before what is left is reported. A child that outlives SIGKILL by this much is stuck in
-/// the kernel.
-const KILL: Duration = Duration::from_secs(10);
+/// How long one request to kill may take before what is left is reported: the controller that waits for it answers
+/// nobody, and asks again.
+const KILL: Duration = Duration::from_secs(2);
 /// How long the exit of a process may take that has closed its files.
 const END: Duration = Duration::from_secs(2);
 
@@ -80,15 +81,20 @@ impl Children {
         }
     }
 
-    /// Fields: generation, its folder, cwd, number of arguments, arguments, `NAME=value` …
+    /// Fields: generation, its folder, the most processes and bytes of memory it may use (`-`: any), cwd, number of
+    /// arguments, arguments, `NAME=value` …
     fn spawn(&mut self, fields: &[OsString]) -> Vec<OsString> {
         if self.any_alive() {
             return vec!["failed".into(), "another child of this session is alive".into()];
         }
-        let Some((generation, dir, spec)) = parse_spawn(fields) else {
+        let Some((generation, dir, caps, mut spec)) = parse_spawn(fields) else {
             return vec!["failed".into(), "the start request is not complete".into()];
         };
-        match spawn_child(&spec) {
+        spec.scope = match scopes::make(&self.session, &generation, &dir, &caps) {
+            Ok(scope) => scope,
+            Err(why) => return vec!["failed".into(), why.into()],
+        };
+        match start(&mut spec, &dir, &caps) {
             Ok(started) => {
                 let identity = process::identity_of(started.pid).ok().flatten();
                 let pid = started.pid;
@@ -100,7 +106,7 @@ impl Children {
         }
     }
 
-    /// Fields: generation; pid, start time and boot of its child, where the controller knows them.
+    /// Fields: generation, its folder; pid, start time and boot of its child, where the controller knows them.
     fn kill(&mut self, fields: &[OsString], controller: Option<u32>) -> Vec<OsString> {
         let me = &self.dir;
         let keep = |pid: u32| Some(pid) == controller || is_other_keeper(pid, me) || is_lab(pid);
@@ -109,18 +115,29 @@ impl Children {
         let all_ours = own.is_some();
         let roots: Vec<Identity> =
             own.and_then(|c| c.identity.clone()).or_else(|| named(fields)).into_iter().collect();
+        let scope = fields.get(1).and_then(|dir| scopes::of(Path::new(dir)));
         let plan = KillPlan {
             roots: &roots,
             marker: Some((OsStr::new("OSTLER_SESSION"), &self.session)),
+            scope: scope.as_ref(),
             own_children: true,
             keep: &keep,
             deadline: Instant::now() + KILL,
         };
         let lived = self.any_alive();
+        if crate::crash::kills_do_nothing() {
+            let left = roots.first().map(|root| root.pid.to_string()).unwrap_or_default();
+            return ["killed", "0", "0", "unknown", &left, ""].map(OsString::from).to_vec();
+        }
         let killed = match kill_tree(&plan) {
             Ok(killed) => killed,
             Err(error) => return vec!["failed".into(), error.to_string().into()],
         };
+        let met = scope.as_ref().map(Scope::met).unwrap_or_default();
+        if let Some(scope) = &scope {
+            // Whoever is left in it keeps it.
+            scope.remove();
+        }
         for (pid, exit) in &killed.reaped {
             self.died(*pid, *exit);
         }
@@ -131,11 +148,15 @@ impl Children {
             child.killed += killed.killed.saturating_sub(usize::from(itself));
             (all, exit) = (child.killed, child.exit);
         }
+        let proven = killed.left.is_empty() && (all_ours && killed.proven || killed.emptied);
+        let left: Vec<String> = killed.left.iter().map(u32::to_string).collect();
         vec![
             "killed".into(),
             all.to_string().into(),
-            u8::from(all_ours && killed.proven && killed.left.is_empty()).to_string().into(),
+            u8::from(proven).to_string().into(),
             exit_words(exit).into(),
+            left.join(" ").into(),
+            scopes::words(met).into(),
         ]
     }
 
@@ -178,14 +199,34 @@ fn exit_words(exit: Option<Exit>) -> String {
 
 /// The child that a kill is about.
 fn named(fields: &[OsString]) -> Option<Identity> {
-    let [_, pid, ticks, boot_id] = fields else { return None };
+    let [_, _, pid, ticks, boot_id] = fields else { return None };
     let number = |text: &OsString| text.to_str()?.parse::<u64>().ok();
     let pid = u32::try_from(number(pid)?).ok()?;
     Some(Identity { pid, start_ticks: number(ticks)?, boot_id: boot_id.to_str()?.to_owned() })
 }
 
-fn parse_spawn(fields: &[OsString]) -> Option<(OsString, PathBuf, ChildSpec)> {
-    let [generation, dir, cwd, count, rest @ ..] = fields else { return None };
+/// Starts it in its scope. Where the machine lets a group be made and nobody be put in, it starts without, unless it
+/// is to be held to something.
+fn start(spec: &mut ChildSpec, dir: &Path, caps: &Caps) -> Result<Started, SpawnError> {
+    let started = match spawn_child(spec) {
+        Err(SpawnError::Other { .. } | SpawnError::Path(_)) if spec.scope.is_some() && caps.is_none() => {
+            let scope = spec.scope.take();
+            scope.iter().for_each(|scope| scopes::forget(dir, scope));
+            spawn_child(spec)
+        }
+        started => started,
+    };
+    match (&started, &mut spec.scope) {
+        (Ok(_), Some(scope)) => scopes::joined(dir, scope),
+        (Err(_), Some(scope)) => scopes::forget(dir, scope),
+        (_, None) => {}
+    }
+    started
+}
+
+fn parse_spawn(fields: &[OsString]) -> Option<(OsString, PathBuf, Caps, ChildSpec)> {
+    let [generation, dir, pids, memory, cwd, count, rest @ ..] = fields else { return None };
+    let caps = Caps { pids: limit(pids)?, memory: limit(memory)? };
     let count: usize = count.to_str()?.parse().ok()?;
     let (argv, env) = rest.split_at_checked(count)?;
     let dir = PathBuf::from(dir);
@@ -199,8 +240,14 @@ fn parse_spawn(fields: &[OsString]) -> Option<(OsString, PathBuf, ChildSpec)> {
         alive: dir.join("alive"),
         umask: 0o022,
         oom_score_adj: Some(OOM),
+        scope: None,
     };
-    Some((generation.clone(), dir, spec))
+    Some((generation.clone(), dir, caps, spec))
+}
+
+/// A number, or `-` for none.
+fn limit<T: std::str::FromStr>(field: &OsStr) -> Option<Option<T>> {
+    if field == "-" { Some(None) } else { field.to_str()?.parse().ok().map(Some) }
 }
 
 fn split_variable(text: &OsStr) -> Option<(OsString, OsString)> {

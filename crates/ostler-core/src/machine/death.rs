@@ -18,7 +18,8 @@ impl Machine {
         let Some(child) = &self.child else { return };
         self.rows.spend.extend(child.meter.rows(child.no));
         // A receipt without its result promises nothing any more.
-        let refused = !child.observed.line && matches!(exit, Exit::Code(_) | Exit::NotStarted);
+        let in_use = self.has_lost_a_race(said.as_deref());
+        let refused = !in_use && !child.observed.line && matches!(exit, Exit::Code(_) | Exit::NotStarted);
         let unclean = is_unclean(exit, child.had_error);
         let torn = child.torn;
         if let Some(row) = self.rows.generations.last_mut() {
@@ -26,6 +27,9 @@ impl Machine {
             row.exit = Some(exit);
             row.proven = proven;
             row.killed = killed;
+        }
+        if in_use {
+            self.in_use = Some(self.conversation);
         }
         self.withdraw_all("death");
         self.leave_deliveries(refused);
@@ -50,6 +54,14 @@ impl Machine {
             c.unfinished = None;
             c.meter = super::meter::Meter::new(crate::ctl::Baseline::default());
         });
+    }
+
+    /// A child that was to begin the conversation was told by the CLI that it has it: a transcript appeared between our
+    /// look and its. What it was started for is offered to one that resumes; only once, for that can't be told so again.
+    fn has_lost_a_race(&self, said: Option<&str>) -> bool {
+        let fresh = self.rows.generations.last().is_some_and(|row| !row.resumed);
+        let silent = self.child.as_ref().is_some_and(|child| !child.observed.line);
+        fresh && silent && !self.is_in_use() && said.is_some_and(|said| said.contains("is already in use"))
     }
 
     /// A child that can't be started would not be started for the same delivery the next time either: that is a

@@ -1,7 +1,8 @@
 //! `/proc/self`, uname(2), prctl(2).
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 pub(super) fn uid() -> u32 {
@@ -13,6 +14,17 @@ pub(super) fn exe() -> io::Result<PathBuf> {
     let link = PathBuf::from("/proc/self/exe");
     std::fs::metadata(&link)?;
     Ok(link)
+}
+
+/// What the kernel adds to the name of a file that has none any more.
+const DELETED: &[u8] = b" (deleted)";
+
+pub(super) fn in_its_place() -> io::Result<Option<PathBuf>> {
+    let path = std::fs::read_link("/proc/self/exe")?;
+    let bytes = path.as_os_str().as_bytes();
+    let named = if path.exists() { bytes } else { bytes.strip_suffix(DELETED).unwrap_or(bytes) };
+    let path = PathBuf::from(OsStr::from_bytes(named));
+    Ok(path.is_file().then_some(path))
 }
 
 pub(super) fn hostname() -> String {

@@ -12,6 +12,10 @@ pub(super) fn exe() -> io::Result<PathBuf> {
     std::env::current_exe()
 }
 
+pub(super) fn in_its_place() -> io::Result<Option<PathBuf>> {
+    std::env::current_exe().map(Some)
+}
+
 pub(super) fn hostname() -> String {
     ["HOSTNAME", "COMPUTERNAME"]
         .iter()

@@ -7,6 +7,7 @@
 
 use super::program::Program;
 use std::ffi::{CStr, c_char};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -42,6 +43,8 @@ pub(super) struct Setup {
     pub(super) umask: u32,
     /// What to write to `oom_score_adj`.
     pub(super) oom_score_adj: Option<Vec<u8>>,
+    /// Control groups to enter: to each of these files `0` is written.
+    pub(super) doors: Vec<File>,
     /// Fork once more, so that the parent of the program is nobody here; its line in `/proc/self/stat` goes to this
     /// pipe.
     pub(super) detach: Option<OwnedFd>,
@@ -87,6 +90,7 @@ fn run(setup: &Setup) -> io::Result<()> {
     if setup.detach.is_some() {
         leave_parent()?;
     }
+    enter(setup)?;
     reset_signals();
     // SAFETY: plain system calls on numbers.
     unsafe {
@@ -112,6 +116,19 @@ fn run(setup: &Setup) -> io::Result<()> {
         check(unsafe { libc::fcntl(inherit.as_raw_fd(), libc::F_SETFD, 0) })?;
     }
     Err(setup.image.exec())
+}
+
+/// Before anything of the program runs, so that nothing it starts is anywhere else.
+fn enter(setup: &Setup) -> io::Result<()> {
+    for door in &setup.doors {
+        // SAFETY: the descriptor is open, the byte valid.
+        let written = unsafe { libc::write(door.as_raw_fd(), c"0".as_ptr().cast(), 1) };
+        // Whoever is started detached should be in no scope, and is started in any case.
+        if written < 0 && setup.detach.is_none() {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
 }
 
 /// Forks; the one that was there ends, so that the new one is adopted by init or the nearest subreaper.

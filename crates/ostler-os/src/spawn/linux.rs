@@ -10,6 +10,7 @@ use crate::PathError;
 use crate::alive::{AliveError, AliveLock};
 use crate::durable::open_private;
 use crate::process::{self, Identity, PidFd};
+use crate::scope::{self, Scope};
 use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, accessat, fstat, open};
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -32,6 +33,8 @@ pub(super) fn spawn_child(spec: &ChildSpec) -> Result<Started, SpawnError> {
         AliveError::Path(error) => error.into(),
     })?;
 
+    let doors = spec.scope.as_ref().map(Scope::doors).transpose()?;
+
     let mut command = command(&program);
     command.stdin(stdin).stdout(stdout).stderr(stderr);
     let setup = Setup {
@@ -39,6 +42,7 @@ pub(super) fn spawn_child(spec: &ChildSpec) -> Result<Started, SpawnError> {
         inherit: Some(alive.into_file().into()),
         umask: spec.umask,
         oom_score_adj: spec.oom_score_adj.map(|score| score.to_string().into_bytes()),
+        doors: doors.unwrap_or_default(),
         detach: None,
         image: Image::new(Arc::clone(&program)),
     };
@@ -73,6 +77,7 @@ pub(super) fn spawn_detached(
         inherit: None,
         umask: OWN_UMASK,
         oom_score_adj: None,
+        doors: scope::exits(),
         detach: Some(tells.into()),
         image: Image::new(Arc::clone(&program)),
     };

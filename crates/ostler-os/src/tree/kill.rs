@@ -2,14 +2,16 @@
 //!
 //! Nothing can stop a tree from growing while it is looked at, so it is looked at and killed again until there is
 //! nothing left. What makes an end certain is the subreaper: whoever loses its parent becomes our child, whatever it
-//! did to its session, group or environment, so that the tree is gone when our children are.
+//! did to its session, group or environment, so that the tree is gone when our children are. A scope makes it certain
+//! for trees that never were below us.
 
 use super::platform::{self, Marker};
 use super::{Entry, KillPlan, Killed, Table};
 use crate::poll::Poller;
 use crate::process::{PidFd, boot_id};
 use crate::reap::{has_children, is_subreaper, reap_all};
-use std::collections::HashSet;
+use crate::scope::Scope;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -26,6 +28,9 @@ const HANDLES: usize = 256;
 /// each start the next and end is faster than a reading of the table, but not faster than this.
 const CHASES: usize = 64;
 
+/// How far up the parents of a member of the scope are followed.
+const PARENTS: usize = 64;
+
 pub(super) fn run(plan: &KillPlan<'_>) -> io::Result<Killed> {
     let boot = boot_id()?;
     let roots = plan.roots.iter().filter(|root| root.boot_id == boot);
@@ -35,6 +40,8 @@ pub(super) fn run(plan: &KillPlan<'_>) -> io::Result<Killed> {
         marker: plan.marker.map(|(name, value)| Marker::new(name, value)),
         roots: roots.map(|root| (root.pid, root.start_ticks)).collect(),
         sent: HashSet::new(),
+        sealed: false,
+        crowded: false,
         result: Killed::default(),
     };
     let certain = plan.own_children && is_subreaper()?;
@@ -45,11 +52,11 @@ pub(super) fn run(plan: &KillPlan<'_>) -> io::Result<Killed> {
             hunt.chase_children()?;
         }
         let survivors = hunt.scan_and_kill()?;
-        if survivors.is_empty() && certain && !has_children()? {
+        if survivors.is_empty() && !hunt.crowded && certain && !has_children()? {
             break;
         }
         // Whoever is too quick to be seen alive still leaves us its status.
-        if survivors.is_empty() && hunt.result.reaped.len() == reaped_before {
+        if survivors.is_empty() && !hunt.crowded && hunt.result.reaped.len() == reaped_before {
             quiet_rounds += 1;
             continue;
         }
@@ -60,6 +67,7 @@ pub(super) fn run(plan: &KillPlan<'_>) -> io::Result<Killed> {
         }
     }
     hunt.result.proven = certain;
+    hunt.result.emptied = hunt.is_emptied();
     Ok(hunt.result)
 }
 
@@ -71,6 +79,10 @@ struct Hunt<'a> {
     roots: HashSet<(u32, u64)>,
     /// Who was sent the signal.
     sent: HashSet<(u32, u64)>,
+    /// The scope lets nobody start anything more.
+    sealed: bool,
+    /// Somebody was in the scope when this round began.
+    crowded: bool,
     result: Killed,
 }
 
@@ -89,23 +101,80 @@ impl Hunt<'_> {
         pid == self.me || (self.plan.keep)(pid)
     }
 
-    /// Who is in the tree now.
-    fn scan(&self) -> io::Result<Vec<Entry>> {
+    /// Who is in the scope. Nobody where it can't be looked at, which [`Hunt::is_emptied`] tells apart.
+    fn members(&self) -> HashSet<u32> {
+        let members = self.plan.scope.map(Scope::members);
+        members.and_then(Result::ok).unwrap_or_default().into_iter().collect()
+    }
+
+    /// Whoever is in the scope, after two rounds that found nobody to kill, is to be kept.
+    fn is_emptied(&self) -> bool {
+        self.plan.scope.is_some_and(|scope| scope.is_joined() && scope.members().is_ok())
+    }
+
+    /// The members of the scope that are to be killed: all but the kept ones and what is below those.
+    fn doomed_members(&self, table: &Table) -> HashSet<u32> {
+        let members = self.members();
+        if members.is_empty() {
+            return members;
+        }
+        let kept: HashSet<u32> = members.iter().copied().filter(|pid| self.stays(*pid)).collect();
+        if kept.is_empty() {
+            return members;
+        }
+        let parents: HashMap<u32, u32> =
+            table.entries.iter().map(|entry| (entry.pid, entry.parent)).collect();
+        let is_below = |pid: &u32| {
+            let mut at = Some(*pid);
+            for _ in 0..PARENTS {
+                match at {
+                    Some(pid) if kept.contains(&pid) => return true,
+                    Some(pid) => at = parents.get(&pid).copied(),
+                    None => return false,
+                }
+            }
+            false
+        };
+        members.iter().copied().filter(|pid| !is_below(pid)).collect()
+    }
+
+    /// Nobody in the scope can start anything from here on, unless somebody in it is to be kept.
+    fn seal(&mut self) {
+        let Some(scope) = self.plan.scope.filter(|_| !self.sealed) else { return };
+        if !self.members().into_iter().any(|pid| self.stays(pid)) {
+            scope.seal();
+            self.sealed = true;
+        }
+    }
+
+    /// Who is in the tree now; true when anybody of them is in the scope, seen alive or not.
+    fn scan(&self) -> io::Result<(Vec<Entry>, bool)> {
         let table = Table::read()?;
+        let members = self.doomed_members(&table);
         let is_start = |entry: &&Entry| {
             self.roots.contains(&(entry.pid, entry.start_ticks))
+                || members.contains(&entry.pid)
                 || (self.plan.own_children && entry.parent == self.me)
                 || self.marker.as_ref().is_some_and(|marker| marker.is_on(entry.pid))
         };
         let starts: Vec<u32> = table.entries.iter().filter(is_start).map(|entry| entry.pid).collect();
-        Ok(table.below(starts, &|pid| self.stays(pid)))
+        let mut found = table.below(starts, &|pid| self.stays(pid));
+        // Born since the table was read.
+        let seen: HashSet<u32> = found.iter().map(|entry| entry.pid).collect();
+        for pid in members.difference(&seen) {
+            found.extend(platform::entry(*pid)?);
+        }
+        Ok((found, !members.is_empty()))
     }
 
     /// One round; gives who lived at its end, as far as known.
     fn scan_and_kill(&mut self) -> io::Result<Vec<u32>> {
         let mut survivors = Vec::new();
         let mut dying = Vec::new();
-        for entry in self.scan()? {
+        self.seal();
+        let (found, crowded) = self.scan()?;
+        self.crowded = crowded;
+        for entry in found {
             self.roots.insert((entry.pid, entry.start_ticks));
             match self.shoot(entry)? {
                 Shot::Gone => {}
@@ -117,6 +186,10 @@ impl Hunt<'_> {
                 }
                 Shot::Missed => survivors.push(entry.pid),
             }
+        }
+        if let Some(scope) = self.plan.scope.filter(|_| self.sealed && crowded) {
+            // Whoever was born since the scan.
+            scope.kill();
         }
         let end = Instant::now() + ROUND;
         for handle in &dying {

@@ -70,6 +70,7 @@ fn survives_the_end_of_its_starters_group_and_tree() {
     let killed = tree::kill_tree(&tree::KillPlan {
         roots: &[starter_identity],
         marker: None,
+        scope: None,
         own_children: false,
         keep: &|_| false,
         deadline: soon(),

@@ -23,6 +23,7 @@ const PARTS: &[(&str, fn())] = &[
     ("reap::signals", crate::reap::signals),
     ("reserve::full_disk", crate::reserve::full_disk),
     ("reserve::no_fallocate", crate::reserve::no_fallocate),
+    ("scope::leaver", crate::scope::leaver),
     ("signals::received", crate::signals::received),
     ("spawn::from_odd_surroundings", crate::spawn::from_odd_surroundings),
     ("spawn::ignored_sigchld", crate::spawn::ignored_sigchld),

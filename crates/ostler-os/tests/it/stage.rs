@@ -84,6 +84,7 @@ impl Stage {
             alive: self.path("alive"),
             umask: 0o022,
             oom_score_adj: None,
+            scope: None,
         }
     }
 
@@ -117,6 +118,7 @@ impl Drop for Stage {
             let _ = kill_tree(&KillPlan {
                 roots: &[],
                 marker: Some((OsStr::new("DIR"), self.dir().as_os_str())),
+                scope: None,
                 own_children: false,
                 keep: &|_| false,
                 deadline: soon(),

@@ -14,11 +14,13 @@ const NOBODY: &dyn Fn(u32) -> bool = &|_| false;
 
 /// Everything that ever came from this process.
 fn kill_all(keep: &dyn Fn(u32) -> bool) -> Killed {
-    kill_tree(&KillPlan { roots: &[], marker: None, own_children: true, keep, deadline: soon() }).unwrap()
+    kill_tree(&KillPlan { roots: &[], marker: None, scope: None, own_children: true, keep, deadline: soon() })
+        .unwrap()
 }
 
 fn kill_roots(roots: &[Identity], keep: &dyn Fn(u32) -> bool) -> Killed {
-    kill_tree(&KillPlan { roots, marker: None, own_children: false, keep, deadline: soon() }).unwrap()
+    kill_tree(&KillPlan { roots, marker: None, scope: None, own_children: false, keep, deadline: soon() })
+        .unwrap()
 }
 
 /// This process is a subreaper, and whatever comes from it ends with the part, also when that fails.
@@ -83,6 +85,7 @@ fn a_marker_finds_what_has_left_the_tree() {
     let plan = KillPlan {
         roots: &[],
         marker: Some((OsStr::new("MARK"), value)),
+        scope: None,
         own_children: false,
         keep: NOBODY,
         deadline: soon(),
@@ -251,6 +254,7 @@ pub(crate) fn zombies() {
     let killed = kill_tree(&KillPlan {
         roots: &[zombie],
         marker: None,
+        scope: None,
         own_children: false,
         keep: &|pid| pid == lazy_pid,
         deadline: Instant::now(),
@@ -325,6 +329,7 @@ pub(crate) fn deadline() {
     let plan = KillPlan {
         roots: &[identity(&child)],
         marker: None,
+        scope: None,
         own_children: false,
         keep: NOBODY,
         deadline: Instant::now(),

@@ -8,9 +8,10 @@ use claude_lab::Script;
 use ostler_core::argv::Platform;
 use ostler_core::env::{self, Choice};
 use ostler_core::spec::{
-    CacheTtl, Credential, DEFAULT_MODEL, Environment, LabSpec, LaunchSpec, Launcher, PermissionMode,
+    CacheTtl, Caps, Credential, DEFAULT_MODEL, Environment, LabSpec, LaunchSpec, Launcher, PermissionMode,
     PinnedFile, Resolved, SettingSources, full_model_id, parse_extra,
 };
+use ostler_os::scope::{Hierarchies, Scope};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -64,11 +65,20 @@ fn described(
     spec.cache_ttl = CacheTtl { main: args.cache_ttl, subagents: None };
     spec.max_turns = args.max_turns;
     spec.max_budget_usd = args.max_budget_usd;
+    spec.caps = caps(args)?;
     spec.on_cut = args.on_cut.into();
     spec.lab = lab;
     spec.extra = parse_extra(&args.claude_flag)?;
     texts.put_into(&mut spec);
     Ok(spec)
+}
+
+/// Limits are refused here, before anything is stored, and again at each start.
+fn caps(args: &SpecArgs) -> Result<Caps, Failure> {
+    let caps = Caps { pids: args.max_pids, memory: args.max_memory };
+    let wanted = ostler_os::scope::Caps { pids: caps.pids, memory: caps.memory };
+    Scope::plan("probe", &wanted, Hierarchies::Any).map_err(UsageError::Limits)?;
+    Ok(caps)
 }
 
 /// Stands where the launcher will be, so that everything else can be checked before claude is looked for.

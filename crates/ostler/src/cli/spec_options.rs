@@ -105,6 +105,14 @@ pub(super) struct SpecArgs {
     /// Who pays [default: what the environment says, as claude decides]
     #[arg(long, value_name = "WHO", value_parser = credential)]
     pub(super) credential: Option<Credential>,
+    /// The most processes and threads that claude and all that it starts may be at once, itself included. Needs a control
+    /// group; refused where the machine has none to give
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_pids: Option<u32>,
+    /// The most memory that they may use together: bytes, or with K, M, G. Whatever exceeds it is killed, and nothing
+    /// outside. Needs a control group too
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(super) max_memory: Option<u64>,
     /// When claude dies in the middle of a turn, and the next one knows the message and does not run it again: show it,
     /// or continue by a message of ostler's own
     #[arg(long, value_name = "POLICY", default_value = "show")]
@@ -178,6 +186,19 @@ fn credential(word: &str) -> Result<Credential, String> {
         .into_iter()
         .find(|c| c.word() == word && *c != Credential::Lab)
         .ok_or_else(|| one_of(Credential::ALL.map(Credential::word).into_iter().filter(|w| *w != "lab")))
+}
+
+/// Bytes, with K, M or G for 2¹⁰, 2²⁰, 2³⁰.
+fn size(word: &str) -> Result<u64, String> {
+    let upper = word.to_ascii_uppercase();
+    let (digits, shift) = match upper.strip_suffix("B").unwrap_or(&upper) {
+        text if text.ends_with('K') => (&text[..text.len() - 1], 10),
+        text if text.ends_with('M') => (&text[..text.len() - 1], 20),
+        text if text.ends_with('G') => (&text[..text.len() - 1], 30),
+        text => (text, 0),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|n| *n > 0);
+    bytes.ok_or_else(|| "give a number of bytes, such as 2000000000, 900M or 4G".to_owned())
 }
 
 fn ttl(word: &str) -> Result<Ttl, String> {

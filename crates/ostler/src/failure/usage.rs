@@ -61,6 +61,9 @@ pub enum UsageError {
         /// The file.
         path: PathBuf,
     },
+    /// A limit that the machine can't hold.
+    #[error("the session can't be limited")]
+    Limits(#[source] ostler_os::scope::ScopeError),
     /// The working directory.
     #[error("the working directory {} can't be used", path.display())]
     Cwd {

@@ -160,6 +160,7 @@ fn end(child: &mut Child, marker: &str) {
     let plan = KillPlan {
         roots: &roots,
         marker: Some((OsStr::new(MARKER), OsStr::new(marker))),
+        scope: None,
         own_children: false,
         keep: &|_| false,
         deadline: Instant::now() + KILL_DEADLINE,

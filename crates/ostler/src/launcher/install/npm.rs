@@ -84,6 +84,7 @@ fn end(child: &mut Child) {
     let plan = KillPlan {
         roots: &roots,
         marker: Some((OsStr::new(MARKER), OsStr::new(&me))),
+        scope: None,
         own_children: false,
         keep: &|_| false,
         deadline: Instant::now() + Duration::from_secs(5),

@@ -97,6 +97,11 @@ impl Stable {
         Starter { exe: env!("CARGO_BIN_EXE_ostler").into(), env: own.chain(more).collect() }
     }
 
+    /// Keepers of this test's own face are started so from here on.
+    pub(crate) fn starts_with(&mut self, starter: Starter) {
+        self.ostler = Ostler::open(self.ostler.home().root()).unwrap().with_starter(starter);
+    }
+
     /// Another face of the same home.
     pub(crate) fn another_face(&self) -> Ostler {
         Ostler::open(self.ostler.home().root()).unwrap().with_starter(self.starter(&[]))
@@ -192,6 +197,9 @@ impl Stable {
                 if let Some(pid) = started(&dir.generation(no)) {
                     assert!(is_dead(pid), "child {pid} of generation {no} lives");
                 }
+                for group in groups(&dir.generation(no)) {
+                    assert!(!group.exists(), "{} is left", group.display());
+                }
             }
         }
     }
@@ -261,6 +269,13 @@ pub(crate) fn is_dead(pid: u32) -> bool {
     PidFd::open(pid).unwrap().is_none_or(|handle| handle.is_dead().unwrap())
 }
 
+/// Sends a signal by its name.
+#[track_caller]
+pub(crate) fn signal(pid: u32, name: &str) {
+    let sent = std::process::Command::new("kill").args(["-s", name, &pid.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
 #[track_caller]
 pub(crate) fn kill(pid: u32) {
     kill_at_once(&[pid]);
@@ -276,6 +291,12 @@ pub(crate) fn kill_at_once(pids: &[u32]) {
     for handle in handles {
         assert!(handle.wait(Instant::now() + PATIENCE).unwrap(), "{pids:?} survive SIGKILL");
     }
+}
+
+/// The control groups that were made for a generation.
+fn groups(files: &GenDir) -> Vec<PathBuf> {
+    let text = fs::read_to_string(files.path.join("scope")).unwrap_or_default();
+    text.lines().filter_map(|line| line.split_once(' ')).map(|(_, path)| PathBuf::from(path)).collect()
 }
 
 /// The pid in `spawn.json`.

@@ -95,10 +95,11 @@ fn a_server_that_holds_the_childs_stdout_hides_no_death() {
     stable.finish();
 }
 
-/// The next keeper is nobody's parent: it finds what carries the session's mark, and claims no more.
+/// The next keeper is nobody's parent: where there is no control group it finds what carries the session's mark, and
+/// claims no more.
 #[test]
 fn without_its_keeper_the_tree_is_found_by_its_mark() {
-    let stable = Stable::new();
+    let stable = Stable::with(&[("OSTLER_TEST_SCOPES", "none")]);
     let session = stable.session("");
     let spawns: String =
         ["group", "own-group", "session"].iter().map(|how| spawn(how, &session.folder)).collect();
@@ -168,6 +169,8 @@ fn a_session_that_was_started_from_inside_another_lives_on() {
     let keeper = inner.keeper();
     inner.send("hello");
     inner.reaches("up");
+    let groups = std::fs::read_to_string(format!("/proc/{keeper}/cgroup")).unwrap();
+    assert!(!groups.contains("ostler-gen-"), "it has left the outer child's control group: {groups}");
     outer.open("go");
     assert_eq!(outer.wait().outcome, Some(Outcome::Completed));
     outer.dead(1);

@@ -1,0 +1,45 @@
+//! No code for this platform yet: there are no scopes.
+
+use super::{Caps, Dir, Hierarchies, Met, ScopeError};
+use crate::{PathError, Unsupported};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const GROUPS: Unsupported = Unsupported { what: "control groups" };
+
+pub(super) fn plan(_name: &str, caps: &Caps, _which: Hierarchies) -> Result<Vec<Dir>, ScopeError> {
+    match caps {
+        Caps { pids: None, memory: None } => Ok(Vec::new()),
+        Caps { pids: Some(_), .. } => Err(ScopeError::Cap { what: "the number of processes" }),
+        Caps { .. } => Err(ScopeError::Cap { what: "memory" }),
+    }
+}
+
+pub(super) fn make(_dirs: &[Dir], _caps: &Caps) -> Result<(), ScopeError> {
+    Ok(())
+}
+
+pub(super) fn door(dir: &Path) -> Result<File, PathError> {
+    Err(PathError::new("open", dir, GROUPS.into()))
+}
+
+pub(super) fn step_through(_dir: &Path) {}
+
+pub(super) fn ways_out() -> Vec<PathBuf> {
+    Vec::new()
+}
+
+pub(super) fn members(_dir: &Path) -> io::Result<Vec<u32>> {
+    Err(GROUPS.into())
+}
+
+pub(super) fn seal(_dir: &Path) {}
+
+pub(super) fn kill(_dir: &Path) {}
+
+pub(super) fn met(_dir: &Dir, _met: &mut Met) {}
+
+pub(super) fn remove(_dir: &Path) -> bool {
+    false
+}
