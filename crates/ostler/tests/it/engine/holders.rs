@@ -155,16 +155,14 @@ fn a_child_that_does_not_die_keeps_its_session_from_starting_another() {
     let file = tempfile::tempdir().unwrap();
     let undying = file.path().join("undying");
     let stable = Stable::with(&[("OSTLER_TEST_UNDYING", undying.to_str().unwrap())]);
-    let session = stable.session_of("turn\n mark up\n deaf until never\n", |spec| {
-        spec.limits.interrupt = 200;
+    // It doesn't leave, so it is killed; and it doesn't die.
+    let session = stable.session_of("turn\n say done\nleave\n mark up\n until never\n", |spec| {
+        spec.limits.end = 300;
     });
-    session.send("hello");
+    std::fs::write(&undying, "").unwrap();
+    session.completes("hello");
     session.reaches("up");
     let child = session.child();
-    std::fs::write(&undying, "").unwrap();
-    // It doesn't react, so it is killed; and it doesn't die.
-    let (face, id) = (stable.another_face(), session.id);
-    let interrupt = std::thread::spawn(move || face.interrupt(id, false));
     session.row(1, "the kill", |ev| matches!(ev, Event::Kill { .. }).then_some(()));
     session.script("otherwise\n say It goes on.\n");
     let next = session.send("are you there?");
@@ -180,7 +178,6 @@ fn a_child_that_does_not_die_keeps_its_session_from_starting_another() {
     assert_eq!(turn.outcome, Some(Outcome::Completed), "{turn:?}");
     assert_eq!(session.delivery(next).generation, 2);
     assert!(is_dead(child) && stuck(&session).is_none());
-    drop(interrupt.join());
     stable.finish();
 }
 
