@@ -1,6 +1,6 @@
 //! ostler's own processes, and the real child, are killed in the middle of a turn.
 
-use super::engine::stable::{Session, kill, kill_at_once};
+use super::engine::stable::{Session, is_dead, kill, kill_at_once, until};
 use super::real_stage::{
     Paid, Stage, WAITING, another_controller, is_new, on_both_versions, runs, said, streams,
 };
@@ -15,6 +15,8 @@ on_both_versions! {
     keeper_and_controller_die
     the_child_dies_while_text_streams
     the_child_dies_while_a_tool_runs
+    a_daemon_of_its_own_tool_is_found_after_both_were_killed
+    a_transcript_that_was_swept_away_is_linked_back_and_resumed
 }
 
 const STREAMING: &str = "otherwise\n say First words\n pause until go\n say and the rest.\n";
@@ -139,3 +141,60 @@ fn the_child_dies_while_a_tool_runs(version: &'static str) {
 
 /// A killed child says no total any more; its messages had said their tokens.
 const KILLED: Paid = Paid::TokensOnly("a killed child reports no total; its messages were metered");
+
+/// Whoever runs exactly this.
+fn running(argv: &[&str]) -> Option<u32> {
+    let pids = fs::read_dir("/proc").unwrap().flatten();
+    let mut pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.find(|pid| ostler_os::process::command_line(*pid).ok().flatten().is_some_and(|words| words == argv))
+}
+
+/// The model's own Bash tool leaves a daemon behind that cut every tie; then keeper and controller are killed, so that
+/// nobody is left who is related to it. Its control group finds it, where the machine has one to give.
+fn a_daemon_of_its_own_tool_is_found_after_both_were_killed(version: &'static str) {
+    let seconds = format!("600.{}", std::process::id());
+    let leave = format!("(env -i /usr/bin/setsid /bin/sleep {seconds} &)");
+    let stage = Stage::new(
+        version,
+        &format!(
+            "otherwise\n tool Bash {{\"command\": \"{leave}; {WAITING}\", \"description\": \"wait\"}}\nthen\n say It said $result.\n"
+        ),
+    );
+    let session = stage.session_of(&[], |spec| spec.allowed = vec!["Bash".to_owned()]);
+    session.send("go");
+    runs(&session);
+    let daemon = until("the daemon", || running(&["/bin/sleep", &seconds]));
+    kill_at_once(&[session.keeper(), session.controller()]);
+    stage.stable.ostler.sweep().unwrap();
+    session.row(1, "the adoption", |ev| matches!(ev, Event::Adopted { .. }).then_some(()));
+    fs::write(stage.stable.path("work/go"), "").unwrap();
+    assert_eq!(session.wait().outcome, Some(Outcome::Completed));
+    let (_, proven, killed) = session.dead(1);
+    let caps = ostler_os::scope::Caps::default();
+    if ostler_os::scope::Scope::plan("probe", &caps, ostler_os::scope::Hierarchies::Any).unwrap().is_some() {
+        assert!(proven && killed >= 1 && is_dead(daemon), "{killed} killed");
+    } else {
+        assert!(!proven);
+        kill(daemon);
+    }
+    stage.finish(&Paid::Exactly);
+}
+
+/// Another run of the CLI has cleaned up: the conversation goes on from our own link.
+fn a_transcript_that_was_swept_away_is_linked_back_and_resumed(version: &'static str) {
+    let stage = Stage::new(version, "otherwise\n say You said $text.\n");
+    let session = stage.session();
+    session.completes("remember the heron");
+    session.dead(1);
+    let name = format!("{}.jsonl", session.id);
+    let folders = fs::read_dir(stage.stable.path("user/config/projects")).unwrap().flatten();
+    let found: Vec<_> =
+        folders.map(|folder| folder.path().join(&name)).filter(|path| path.exists()).collect();
+    assert_eq!(found.len(), 1);
+    fs::remove_file(&found[0]).unwrap();
+    session.completes("what was it?");
+    assert!(stage.last_request().contains("remember the heron"), "the model is told what was said before");
+    assert!(session.projection().generations[1].resumed);
+    session.dead(2);
+    stage.finish(&Paid::Exactly);
+}

@@ -215,7 +215,7 @@ impl Drop for Stable {
         for _ in 0..100 {
             let left = tree::by_marker(OsStr::new(MARK), value).unwrap_or_default();
             if left.is_empty() {
-                return;
+                break;
             }
             for pid in left {
                 if let Ok(Some(handle)) = PidFd::open(pid) {
@@ -224,10 +224,29 @@ impl Drop for Stable {
                 }
             }
         }
+        self.remove_groups();
     }
 }
 
 impl Stable {
+    /// Control groups that a test which failed has left, and who is in them.
+    fn remove_groups(&self) {
+        for id in self.ostler.home().sessions_on_disk().unwrap_or_default() {
+            let dir = self.ostler.home().session(id);
+            for no in dir.generations().unwrap_or_default() {
+                let text = fs::read_to_string(dir.generation(no).path.join("scope")).unwrap_or_default();
+                let Some(scope) = ostler_os::scope::Scope::read(&text) else { continue };
+                for pid in scope.members().unwrap_or_default() {
+                    if let Ok(Some(handle)) = PidFd::open(pid) {
+                        let _ = handle.kill();
+                        let _ = handle.wait(Instant::now() + Duration::from_millis(100));
+                    }
+                }
+                scope.remove();
+            }
+        }
+    }
+
     /// What one wants to see of a test that failed.
     #[expect(clippy::print_stderr, reason = "the test runner shows it with the failure")]
     fn tell(&self) {
