@@ -52,7 +52,7 @@ pub struct Killed {
     /// children any more, or twice in a row a scan found nothing to kill and no child died meanwhile. Otherwise
     /// something may have escaped.
     pub proven: bool,
-    /// True when the scope is empty, but for what was to be kept: of whatever was started in it nothing is left.
+    /// True when the scope is empty (then nothing else was looked at twice, and `proven` may be false), but for what was to be kept: of whatever was started in it nothing is left.
     pub emptied: bool,
     /// Who was still alive at the deadline.
     pub left: Vec<u32>,

@@ -55,6 +55,12 @@ pub(super) fn run(plan: &KillPlan<'_>) -> io::Result<Killed> {
         if survivors.is_empty() && !hunt.crowded && certain && !has_children()? {
             break;
         }
+        // An empty scope stays empty: no second look is needed.
+        let quiet = survivors.is_empty() && !hunt.crowded && hunt.result.reaped.len() == reaped_before;
+        if quiet && hunt.is_emptied() {
+            hunt.result.emptied = true;
+            return Ok(hunt.result);
+        }
         // Whoever is too quick to be seen alive still leaves us its status.
         if survivors.is_empty() && !hunt.crowded && hunt.result.reaped.len() == reaped_before {
             quiet_rounds += 1;

@@ -149,6 +149,17 @@ fn options_that_cannot_be_meant() {
 }
 
 #[test]
+fn limits_that_cannot_be_meant() {
+    let desk = Desk::new();
+    for size in ["0", "much", "-1", "4T", "99999999999999G", ""] {
+        let flag = format!("--max-memory={size}");
+        refused(desk.run(&["run", "--lab", &flag, "hello"]), 2, &["--max-memory", "900M or 4G"]);
+    }
+    refused(desk.run(&["run", "--lab", "--max-pids=0", "hello"]), 2, &["--max-pids"]);
+    untouched(&desk);
+}
+
+#[test]
 fn homes_that_cannot_be_used() {
     let desk = Desk::new();
     let file = desk.file("file", "");

@@ -175,7 +175,7 @@ fn a_death_is_seen_where_nobody_reaps() {
     handle.kill().unwrap();
     session.dead(1);
     let dead = session.rows(1).into_iter().find(|row| matches!(row.ev, Event::Dead { .. })).unwrap();
-    // Measured: a few milliseconds. The bound is for machines that do ten other things.
+    // The bound is for machines that do ten other things.
     assert!(dead.at.0 - killed_at < 2_000, "{} ms", dead.at.0 - killed_at);
     let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap();
     assert!(state.contains(") Z "), "nobody has reaped it: {state}");
