@@ -10,20 +10,24 @@ use ostler_core::rows::{Outcome, Turn};
 use ostler_store::{Cursor, Db, Durability, Follower, Home, Journal};
 use std::path::Path;
 
+mod close;
 mod declare;
 mod deliver;
 mod ensure;
 mod error;
+mod gc;
 mod halt;
 mod process;
 mod rebuild;
 mod talk;
 mod wait;
+pub mod worktree;
 
 pub use declare::{Declarer, MAX_NOTE};
 pub use deliver::MAX_PROMPT;
 pub use ensure::Starter;
 pub use error::ClientError;
+pub use gc::{Rubbish, RubbishKind};
 pub use process::Process;
 pub use rebuild::fold_rows;
 
@@ -125,6 +129,43 @@ pub enum Stopped {
     },
     /// There was no child.
     NothingRunning,
+}
+
+/// What became of a close.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// Its child.
+    pub stopped: Stopped,
+    /// Messages that were taken back.
+    pub cancelled: u32,
+    /// Its worktree, if ostler made one.
+    pub tree: Option<Tree>,
+    /// Everything of it is deleted.
+    pub purged: bool,
+}
+
+/// What became of a worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tree {
+    /// It is gone.
+    Removed {
+        /// Where it was.
+        path: String,
+        /// Its branch, if that stays for the commits that no other one has.
+        branch: Option<String>,
+    },
+    /// It was to be left alone.
+    Kept {
+        /// Where it is.
+        path: String,
+    },
+    /// Something was to be lost by it after all.
+    Refused {
+        /// Where it is.
+        path: String,
+        /// What would be lost.
+        why: String,
+    },
 }
 
 /// What became of a resume.

@@ -51,6 +51,12 @@ pub(crate) fn kills_do_nothing() -> bool {
     cfg!(debug_assertions) && file.is_some_and(|file| std::path::Path::new(&file).exists())
 }
 
+/// Those in a command that closes a session.
+pub const IN_CLOSE: [&str; 4] = ["close-recorded", "close-ended", "close-cancelled", "close-worktree"];
+
+/// Those in one that deletes it as well.
+pub const IN_PURGE: [&str; 2] = ["purge-renamed", "purge-forgotten"];
+
 /// Somebody dies here if a test said so.
 pub(crate) fn point(name: &str) {
     if cfg!(debug_assertions) && std::env::var_os("OSTLER_CRASH_AT").is_some_and(|at| at == name) {

@@ -13,6 +13,7 @@
 //! | `cli/words.rs` | commands to copy: quoting, the program's own name |
 
 mod approve;
+mod close;
 mod closing;
 mod completions;
 mod created;
@@ -22,6 +23,7 @@ mod doctor;
 mod face;
 mod follow;
 mod found;
+mod gc;
 mod interrupt;
 mod lab;
 mod ls;
@@ -104,10 +106,12 @@ enum Verb {
     Interrupt(interrupt::InterruptArgs),
     Stop(stop::StopArgs),
     Resume(resume::ResumeArgs),
+    Close(close::CloseArgs),
     Pending(pending::PendingArgs),
     Approve(approve::ApproveArgs),
     Deny(deny::DenyArgs),
     Declare(declare::DeclareArgs),
+    Gc(gc::GcArgs),
     Lab(lab::LabArgs),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
@@ -160,10 +164,12 @@ fn run_verb(verb: Verb, face: &mut Face) -> Result<Exit, Failure> {
         Verb::Interrupt(args) => interrupt::interrupt(&args, face),
         Verb::Stop(args) => stop::stop(&args, face),
         Verb::Resume(args) => resume::resume(&args, face),
+        Verb::Close(args) => close::close(&args, face),
         Verb::Pending(args) => pending::pending(&args, face),
         Verb::Approve(args) => approve::approve(&args, face),
         Verb::Deny(args) => deny::deny(&args, face),
         Verb::Declare(args) => declare::declare(&args, face),
+        Verb::Gc(args) => gc::gc(&args, face),
         Verb::Lab(args) => lab::lab(&args, face),
         Verb::Doctor(args) => doctor::doctor(&args, face),
         Verb::Completions(args) => completions::completions(&args, face),

@@ -18,6 +18,6 @@ pub(crate) use result::{Ending, ResultDocument, ResultEvent, Tokens};
 pub(crate) use session::{ListDocument, Listed, SessionDocument};
 pub(crate) use show::{ShowDocument, Shown};
 pub(crate) use verbs::{
-    CompletionsDocument, DecisionDocument, DeclareDocument, InterruptDocument, LabDocument, ManDocument,
-    PendingDocument, ResumeDocument, SendDocument, StartDocument, StopDocument,
+    CloseDocument, CompletionsDocument, DecisionDocument, DeclareDocument, GcDocument, InterruptDocument,
+    LabDocument, ManDocument, PendingDocument, ResumeDocument, SendDocument, StartDocument, StopDocument,
 };

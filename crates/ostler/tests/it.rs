@@ -4,6 +4,7 @@
 mod it {
     mod alone_homes;
     mod bad_input;
+    mod closes;
     mod desk;
     mod desk_sessions;
     mod doctor;
@@ -16,6 +17,7 @@ mod it {
     mod launcher_search;
     mod real_clear;
     mod real_deaths;
+    mod real_declares;
     mod real_faults;
     mod real_front_door;
     mod real_launcher;

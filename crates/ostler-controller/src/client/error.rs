@@ -1,6 +1,7 @@
 //! What can go wrong for a face.
 
 use super::Undeclared;
+use super::worktree::WorktreeError;
 use ostler_core::ids::SessionId;
 use ostler_store::{DbError, HomeError};
 use std::path::PathBuf;
@@ -65,6 +66,21 @@ pub enum ClientError {
         session: SessionId,
         /// Why.
         why: Undeclared,
+    },
+    /// A worktree is not taken away.
+    #[error("session {session} is not closed: {source}")]
+    Worktree {
+        /// The session.
+        session: SessionId,
+        /// Why.
+        #[source]
+        source: WorktreeError,
+    },
+    /// A session can't be deleted by what runs in it.
+    #[error("this command runs inside session {session} and would delete it under itself")]
+    Inside {
+        /// The session.
+        session: SessionId,
     },
     /// The same idempotency key was used with another body.
     #[error("the idempotency key was used before, for another message")]

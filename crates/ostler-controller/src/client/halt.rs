@@ -85,7 +85,7 @@ impl Ostler {
         }
         match chore {
             Chore::Stop => self.db().chore_done(session, chore)?,
-            Chore::Close { .. } => {}
+            Chore::Close { worktree, purge } => self.go_on_closing(session, *worktree, *purge)?,
         }
         Ok(false)
     }

@@ -5,7 +5,7 @@
 //! and the next command finds it.
 
 use super::columns::{Id, Json, Word};
-use super::{Db, DbError, changes, sessions};
+use super::{Db, DbError, SessionRow, changes, sessions};
 use crate::flags::Flags;
 use ostler_core::ids::{Millis, SessionId};
 use ostler_core::record::{Record, RecordEvent};
@@ -138,6 +138,18 @@ impl Db {
                 changes::append(tx, id, &["delivery"])?;
             }
             Ok(u32::try_from(cancelled).unwrap_or(u32::MAX))
+        })
+    }
+
+    /// The sessions that are closed, by id.
+    ///
+    /// # Errors
+    /// The database can't be read.
+    pub fn closed_sessions(&self) -> Result<Vec<SessionRow>, DbError> {
+        self.read("list closed sessions", |conn| {
+            let sql = format!("SELECT {} FROM session WHERE closed = 1 ORDER BY id", SessionRow::COLUMNS);
+            let mut statement = conn.prepare_cached(&sql)?;
+            Ok(statement.query_map([], SessionRow::read)?.collect::<Result<_, _>>()?)
         })
     }
 

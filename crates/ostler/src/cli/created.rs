@@ -5,10 +5,12 @@ use super::prompt::PromptArgs;
 use super::spec::launch_spec;
 use super::spec_options::SpecArgs;
 use crate::failure::Failure;
-use ostler_controller::client::{NewMessage, NewSession, Ostler};
+use ostler_controller::client::{ClientError, NewMessage, NewSession, Ostler, worktree};
 use ostler_core::ids::{DeliveryId, SessionId};
 use ostler_core::machine::Mode;
 use ostler_core::spec::LaunchSpec;
+use ostler_store::db::Fate;
+use std::path::Path;
 use uuid::Uuid;
 
 /// A session with its first message accepted.
@@ -24,12 +26,22 @@ pub(super) struct Created {
 pub(super) fn create(prompt: &PromptArgs, args: &SpecArgs, face: &Face) -> Result<Prepared, Failure> {
     let text = prompt.read()?;
     let ostler = face.open()?;
-    let spec = launch_spec(args, face)?;
+    let mut spec = launch_spec(args, face)?;
     // Random and not by time: the first characters of ids made in the same minute must differ, for people name
     // sessions by them.
     let session = SessionId(Uuid::new_v4());
     let label = args.label.clone();
-    ostler.create(&NewSession { id: session, label: label.clone(), spec: spec.clone(), at: now() })?;
+    if let Some(branch) = &args.worktree {
+        let made = worktree::make(ostler.home().root(), session, branch.as_deref(), Path::new(&spec.cwd))?;
+        (spec.cwd, spec.worktree) = (made.cwd, Some(made.worktree));
+    }
+    let new = NewSession { id: session, label: label.clone(), spec: spec.clone(), at: now() };
+    if let Err(error) = ostler.create(&new) {
+        if let Some(made) = &spec.worktree {
+            worktree::unmake(made);
+        }
+        return Err(error.into());
+    }
     Ok(Prepared { ostler, session, label, spec, text })
 }
 
@@ -46,7 +58,16 @@ impl Prepared {
     /// Delivers the message.
     pub(super) fn deliver(self) -> Result<Created, Failure> {
         let message = message(self.text, Mode::Auto, None);
-        let delivery = self.ostler.deliver(self.session, &message)?;
+        let delivery = match self.ostler.deliver(self.session, &message) {
+            Ok(delivery) => delivery,
+            // It was accepted, and the next command tries again.
+            Err(error @ ClientError::Controller { .. }) => return Err(error.into()),
+            Err(error) => {
+                // A session that nobody could say anything to is none. What is left of it, `gc` finds.
+                let _ = self.ostler.close(self.session, Fate::Discard, true);
+                return Err(error.into());
+            }
+        };
         let Self { ostler, session, label, spec, .. } = self;
         Ok(Created { ostler, session, delivery, label, spec })
     }

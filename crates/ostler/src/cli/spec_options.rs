@@ -24,6 +24,9 @@ pub(super) struct SpecArgs {
     /// Working directory [default: this one]
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
+    /// Work in a git worktree of its own, on a new branch [default: ostler/ and the beginning of the session's id]
+    #[arg(long, value_name = "BRANCH", require_equals = true, num_args = 0..=1)]
+    pub(super) worktree: Option<Option<String>>,
     /// Model: a full id, or an alias that is replaced by one
     #[arg(long, value_name = "MODEL")]
     pub(super) model: Option<String>,

@@ -4,6 +4,7 @@ use super::{Failure, Kind, UsageError};
 use crate::launcher::LauncherError;
 use claude_lab::{LabError, ScriptError};
 use ostler_controller::client::ClientError;
+use ostler_controller::client::worktree::WorktreeError;
 use ostler_core::env::EnvError;
 use ostler_core::spec::SpecError;
 use ostler_store::db::FindError;
@@ -44,6 +45,13 @@ impl From<ClientError> for Failure {
             ClientError::Home(e) => e.into(),
             ClientError::Db(e) => e.into(),
             ClientError::EmptyPrompt => UsageError::EmptyPrompt.into(),
+            ClientError::Worktree {
+                source: WorktreeError::Dirty { .. } | WorktreeError::Unmerged { .. },
+                ..
+            } => Self::new(Kind::Conflict, error).hint(
+                "commit or merge it, or say --keep-worktree to leave it, --force-worktree to discard it",
+            ),
+            ClientError::Worktree { .. } | ClientError::Inside { .. } => Self::new(Kind::Conflict, error),
             ClientError::NoteTooLong { .. } => Self::new(Kind::Usage, error),
             ClientError::Undeclared { .. } => Self::new(Kind::Conflict, error),
             ClientError::NotTaking { session, state: "stopped" } => Self::new(Kind::Conflict, error)
@@ -71,6 +79,21 @@ impl From<ClientError> for Failure {
             ClientError::Controller { .. } => Self::new(Kind::Controller, error)
                 .hint("what was accepted stays accepted; the next ostler command tries again"),
         }
+    }
+}
+
+impl From<WorktreeError> for Failure {
+    fn from(error: WorktreeError) -> Self {
+        let hint = match &error {
+            WorktreeError::NotARepository { .. } | WorktreeError::Bare { .. } => {
+                Some("run it in a checked-out repository, or without --worktree")
+            }
+            WorktreeError::NoCommit { .. } => Some("make a first commit, or run it without --worktree"),
+            WorktreeError::BranchExists { .. } => Some("--worktree=NAME names another branch"),
+            WorktreeError::NotCommitted { .. } => Some("commit it, or start in a directory that is"),
+            _ => None,
+        };
+        hint.into_iter().fold(Self::new(Kind::Usage, error), Self::hint)
     }
 }
 

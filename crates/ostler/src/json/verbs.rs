@@ -2,7 +2,7 @@
 
 use super::event::{decision_word, word_of};
 use crate::cli::Question;
-use ostler_controller::client::{Interrupted, Resumed, Stopped, Verdict};
+use ostler_controller::client::{Closed, Interrupted, Resumed, Rubbish, Stopped, Tree, Verdict};
 use ostler_core::ids::{DeliveryId, SessionId};
 use ostler_core::record::Declaration;
 use ostler_store::db::PermissionRow;
@@ -90,6 +90,71 @@ pub(crate) struct ResumeDocument {
 impl ResumeDocument {
     pub(crate) fn of(session: SessionId, done: &Resumed) -> Self {
         Self { session: session.to_string(), was_stopped: done.was_stopped, waiting: done.waiting }
+    }
+}
+
+/// `close`.
+#[derive(Debug, Serialize)]
+pub(crate) struct CloseDocument<'a> {
+    session: String,
+    killed: Option<u32>,
+    proven: Option<bool>,
+    cancelled: u32,
+    worktree: Option<&'static str>,
+    path: Option<&'a str>,
+    branch: Option<&'a str>,
+    why: Option<&'a str>,
+    purged: bool,
+}
+
+impl<'a> CloseDocument<'a> {
+    pub(crate) fn of(session: SessionId, done: &'a Closed) -> Self {
+        let (killed, proven) = match done.stopped {
+            Stopped::Ended { killed, proven } => (Some(killed), Some(proven)),
+            Stopped::NothingRunning => (None, None),
+        };
+        let (worktree, path, branch, why) = match &done.tree {
+            None => (None, None, None, None),
+            Some(Tree::Removed { path, branch }) => {
+                (Some("removed"), Some(path.as_str()), branch.as_deref(), None)
+            }
+            Some(Tree::Kept { path }) => (Some("kept"), Some(path.as_str()), None, None),
+            Some(Tree::Refused { path, why }) => {
+                (Some("refused"), Some(path.as_str()), None, Some(why.as_str()))
+            }
+        };
+        let session = session.to_string();
+        let (cancelled, purged) = (done.cancelled, done.purged);
+        Self { session, killed, proven, cancelled, worktree, path, branch, why, purged }
+    }
+}
+
+/// `gc`.
+#[derive(Debug, Serialize)]
+pub(crate) struct GcDocument {
+    dry_run: bool,
+    bytes: u64,
+    deleted: Vec<RubbishBody>,
+}
+
+#[derive(Debug, Serialize)]
+struct RubbishBody {
+    kind: &'static str,
+    path: String,
+    session: Option<String>,
+    bytes: u64,
+}
+
+impl GcDocument {
+    pub(crate) fn of(found: &[Rubbish], dry_run: bool) -> Self {
+        let one = |r: &Rubbish| RubbishBody {
+            kind: r.kind.word(),
+            path: r.path.display().to_string(),
+            session: r.session.map(|id| id.to_string()),
+            bytes: r.bytes,
+        };
+        let bytes = found.iter().map(|r| r.bytes).sum();
+        Self { dry_run, bytes, deleted: found.iter().map(one).collect() }
     }
 }
 

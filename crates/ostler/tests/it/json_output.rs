@@ -41,6 +41,7 @@ fn documents_and_events_of_sessions() {
     schema.holds("doctor rebuild", &run(&["doctor", "rebuild", "--json"]).exits(0).document());
     schema.holds("interrupt", &run(&["interrupt", "one", "--json"]).exits(0).document());
     schema.holds("stop", &run(&["stop", "one", "--json"]).exits(0).document());
+    schema.holds("gc", &run(&["gc", "--dry-run", "--json"]).exits(0).document());
     schema.holds("resume", &run(&["resume", "one", "--json"]).exits(0).document());
     office.close();
 }

@@ -1,9 +1,12 @@
 //! The real CLI is interrupted and stopped in the middle of what it does.
 
+use super::engine::stable::Session;
 use super::real_stage::{Paid, Stage, WAITING, is_new, is_read, on_both_versions, runs, streams};
-use ostler_controller::client::{Interrupted, Stopped};
+use ostler_controller::client::{ClientError, Interrupted, Resumed, Stopped};
 use ostler_core::ctl::Exit;
+use ostler_core::machine::Mode;
 use ostler_core::rows::{DeliveryState, Outcome};
+use ostler_store::db::Fate;
 
 on_both_versions! {
     an_interrupt_while_text_streams
@@ -24,7 +27,7 @@ const STREAMING: &str = r#"
 
 fn working() -> String {
     format!(
-        "when \"one\"\n tool Bash {{\"command\": \"{WAITING}\", \"description\": \"wait\"}}\nthen\n say Never.\n"
+        "when \"one\"\n tool Bash {{\"command\": \"{WAITING}\", \"description\": \"wait\"}}\nthen\n say Never.\nwhen \"two\"\n say Second.\n"
     )
 }
 
@@ -90,6 +93,16 @@ fn an_interrupt_while_a_tool_runs(version: &'static str) {
     stage.finish(&Paid::Exactly);
 }
 
+/// It takes nothing while it is stopped, and the conversation goes on in the next generation.
+#[track_caller]
+fn goes_on_when_resumed(session: &Session<'_>) {
+    let refused = session.send_as("no", Mode::Auto);
+    assert!(matches!(refused, Err(ClientError::NotTaking { state: "stopped", .. })), "{refused:?}");
+    let resumed = session.stable.ostler.resume(session.id).unwrap();
+    assert_eq!(resumed, Resumed { was_stopped: true, waiting: 0 });
+    assert_eq!(session.completes("two").generation, 2);
+}
+
 fn a_stop_while_text_streams(version: &'static str) {
     let stage = Stage::new(version, STREAMING);
     let session = stage.session();
@@ -100,8 +113,8 @@ fn a_stop_while_text_streams(version: &'static str) {
     let turn = session.wait();
     assert_eq!((turn.outcome, turn.generation), (Some(Outcome::Interrupted), 1), "{turn:?}");
     assert_eq!(session.delivery(id).state, DeliveryState::Cancelled);
-    let turn = session.completes("two");
-    assert_eq!((turn.generation, session.answer().as_str()), (2, "You said two."));
+    goes_on_when_resumed(&session);
+    assert_eq!(session.answer(), "You said two.");
     stage.finish(&broken_off(version));
 }
 
@@ -115,5 +128,10 @@ fn a_stop_while_a_tool_runs(version: &'static str) {
     let turn = session.wait();
     assert_eq!((turn.outcome, turn.generation), (Some(Outcome::Interrupted), 1), "{turn:?}");
     assert_eq!(session.delivery(id).state, DeliveryState::Cancelled);
+    goes_on_when_resumed(&session);
+    assert!(stage.last_request().contains("one"), "the conversation goes on");
+    assert_eq!(session.answer(), "Second.");
+    stage.stable.ostler.close(session.id, Fate::Remove, false).unwrap();
+    assert!(matches!(session.send_as("no", Mode::Auto), Err(ClientError::NotTaking { state: "closed", .. })));
     stage.finish(&Paid::Exactly);
 }

@@ -1,13 +1,15 @@
 //! Stop, resume, close: what the record says decides, whoever is killed in between.
 
 use super::stable::{PATIENCE, Session, Stable, is_dead, kill_at_once, now, until};
-use ostler_controller::client::{ClientError, Ostler, Resumed, Stopped, Waited};
+use ostler_controller::client::{ClientError, NewMessage, Ostler, Resumed, Starter, Stopped, Waited};
+use ostler_core::ids::DeliveryId;
 use ostler_core::machine::{Mode, Phase};
 use ostler_core::record::{RecordEvent, State};
 use ostler_core::rows::{DeliveryState, Outcome};
 use ostler_store::db::Chore;
 use std::fs;
 use std::time::Instant;
+use uuid::Uuid;
 
 const BUSY: &str =
     "turn\n tool Bash {}\n mark up\n until never\n then\n say done\notherwise\n say again $text\n";
@@ -133,5 +135,53 @@ fn what_a_process_does_is_told_from_its_files_alone() {
     session.wait();
     stable.is_left();
     assert_eq!(phase(), Phase::Cold);
+    stable.finish();
+}
+
+/// A face that can start no keeper: the program is gone, or ends at once.
+fn broken(stable: &Stable, exe: &str) -> Ostler {
+    let starter = Starter { exe: exe.into(), ..stable.starter(&[]) };
+    Ostler::open(stable.ostler.home().root()).unwrap().with_starter(starter)
+}
+
+fn unreachable(done: Result<impl std::fmt::Debug, ClientError>) {
+    assert!(matches!(done, Err(ClientError::Controller { .. })), "{done:?}");
+}
+
+#[test]
+fn a_controller_that_cannot_start_is_loud_and_what_was_accepted_runs_later() {
+    for exe in ["/nonexistent/ostler", "/bin/false"] {
+        let stable = Stable::new();
+        let session = stable.session("otherwise\n say You said $text\n");
+        let face = broken(&stable, exe);
+        let id = DeliveryId(Uuid::new_v4());
+        let message =
+            NewMessage { id, text: "hello".into(), mode: Mode::Auto, idempotency_key: None, at: now() };
+        unreachable(face.deliver(session.id, &message));
+        assert_eq!(face.db().pending_deliveries(session.id).unwrap().len(), 1, "it stays accepted");
+        assert!(face.db().record(session.id).unwrap().0.online(), "liveness does not change");
+        if exe != "/bin/false" {
+            unreachable(face.interrupt(session.id, false));
+        }
+        assert_eq!(stable.ostler.sweep().unwrap(), 1);
+        assert_eq!(session.wait().outcome, Some(Outcome::Completed));
+        assert_eq!((session.delivery(id).state, session.offers(id)), (DeliveryState::Completed, 1));
+        stable.finish();
+    }
+}
+
+#[test]
+fn a_stop_that_finds_no_controller_is_loud_and_the_next_sweep_ends_the_child() {
+    let stable = Stable::new();
+    let session = busy(&stable);
+    let child = session.child();
+    kill_at_once(&session.holders());
+    let face = broken(&stable, "/nonexistent/ostler");
+    unreachable(face.interrupt(session.id, false));
+    unreachable(face.stop(session.id));
+    assert!(face.db().record(session.id).unwrap().0.stopped && !is_dead(child));
+    refused(session.send_as("no", Mode::Auto), "stopped");
+    stable.ostler.sweep().unwrap();
+    until("the child to be ended", || is_dead(child).then_some(()));
     stable.finish();
 }
