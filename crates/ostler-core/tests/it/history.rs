@@ -14,6 +14,8 @@ mod invariants;
 mod lines;
 #[path = "history/play.rs"]
 mod play;
+#[path = "history/records.rs"]
+mod records;
 #[path = "history/session.rs"]
 mod session;
 #[path = "history/truth.rs"]

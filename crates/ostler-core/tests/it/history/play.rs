@@ -6,6 +6,7 @@ use super::invariants;
 use super::session::Session;
 use ostler_core::ctl::Exit;
 use ostler_core::machine::{Mode, Phase, Policy};
+use ostler_core::record::RecordEvent;
 use ostler_core::rows::{DeliveryState, Outcome};
 use std::collections::BTreeMap;
 
@@ -19,6 +20,8 @@ pub(super) struct Seen {
     unfinished: u64,
     generations: u64,
     adoptions: u64,
+    declarations: u64,
+    closed: u64,
 }
 
 impl Seen {
@@ -32,6 +35,8 @@ impl Seen {
         self.unfinished += other.unfinished;
         self.generations += other.generations;
         self.adoptions += other.adoptions;
+        self.declarations += other.declarations;
+        self.closed += other.closed;
     }
 
     /// Every kind of end came up.
@@ -40,7 +45,15 @@ impl Seen {
         for state in [Completed, Cancelled, Failed, Cut] {
             assert!(self.deliveries.contains_key(&state), "no delivery ended {state:?}");
         }
-        let turns = [self.completed, self.interrupted, self.failed, self.unfinished, self.adoptions];
+        let turns = [
+            self.completed,
+            self.interrupted,
+            self.failed,
+            self.unfinished,
+            self.adoptions,
+            self.declarations,
+            self.closed,
+        ];
         assert!(turns.iter().all(|n| *n > 0), "some end never came up: {turns:?}");
     }
 }
@@ -86,6 +99,8 @@ pub(super) fn play(history: &History) -> (u64, Seen) {
         }
     }
     seen.generations = u64::from(session.spawned);
+    seen.declarations = u64::from(session.declarations);
+    seen.closed = u64::from(session.record.closed);
     (done, seen)
 }
 
@@ -123,7 +138,7 @@ const fn word(step: Step) -> &'static str {
         87 => "a long message",
         88 => "/clear",
         89..=90 => "an interrupt",
-        91 => "a stop",
+        91 => "a stop, a resume, a close, a declaration",
         92..=94 => "a decision",
         95..=96 => "the child dies",
         97 => "the child goes deaf",
@@ -148,7 +163,12 @@ fn one(session: &mut Session, (kind, arg): Step, seen: &mut Seen) -> u64 {
         87 => session.send(Mode::Auto, &"long ".repeat(300)),
         88 => session.send(Mode::Auto, "/clear"),
         89..=90 => session.interrupt(),
-        91 => session.ask_stop(),
+        91 => match arg % 16 {
+            0..=4 => session.apply(&RecordEvent::Stops),
+            5..=9 => session.apply(&RecordEvent::Resumes),
+            10 if arg >> 8 & 3 == 0 => session.apply(&RecordEvent::Closes),
+            _ => session.declare(arg >> 10),
+        },
         92..=94 => session.decide_question(arg % 3 != 0),
         95..=96 => {
             let exit = match arg % 4 {
@@ -207,12 +227,16 @@ fn drain(session: &mut Session, seen: &mut Seen) -> u64 {
         let disturbed = session.child.as_ref().is_some_and(|c| c.deaf || c.stuck);
         if disturbed && round > 200 {
             // That a child has stalled is for its watchdog to say, or for people.
-            session.ask_stop();
+            session.apply(&RecordEvent::Stops);
         }
         let absent = session.machine.is_none();
         session.controller();
         seen.adoptions += u64::from(absent && session.machine.is_some());
         let cold = session.machine.as_ref().is_none_or(|m| m.phase() == Phase::Cold);
+        if cold && session.child.is_none() && session.record.stopped && !session.record.closed {
+            session.apply(&RecordEvent::Resumes);
+            continue;
+        }
         if session.machine.is_none() && cold && session.child.is_none() {
             return done;
         }

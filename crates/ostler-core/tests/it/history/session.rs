@@ -4,13 +4,15 @@
 use super::child::{Child, Dialect, Progress};
 use super::truth::Truth;
 use claude_wire::{Content, Frame, build};
-use ostler_core::ctl::{Baseline, Deadline, Decision, Event, Exit, KillReason, Line, ModelBaseline, Row};
+use ostler_core::ctl::{
+    Baseline, Deadline, Decision, EndReason, Event, Exit, KillReason, Line, ModelBaseline, Row,
+};
 use ostler_core::ids::{ConversationId, DeliveryId, Millis};
 use ostler_core::limits::Limits;
 use ostler_core::machine::{
     Action, InterruptStatus, Machine, Mode, Pending, Phase, Policy, Stored, Wish, World,
 };
-use ostler_core::record::{Record, RecordEvent};
+use ostler_core::record::Record;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use uuid::Uuid;
 
@@ -65,8 +67,11 @@ pub(super) struct Session {
     pub(super) sent: Vec<Sent>,
     stored: Vec<Stored>,
     wish: Option<(Wish, u64)>,
-    stop: bool,
     rested: Option<u64>,
+    /// Since when a message has been waiting behind a declared record.
+    pub(super) waits: Option<u64>,
+    /// How often the agent declared something.
+    pub(super) declarations: u32,
     pub(super) truth: Truth,
     pub(super) record: Record,
     /// Micro-steps until the controller is killed.
@@ -99,8 +104,9 @@ impl Session {
             sent: Vec::new(),
             stored: Vec::new(),
             wish: None,
-            stop: false,
             rested: None,
+            waits: None,
+            declarations: 0,
             truth,
             record: Record::default(),
             fuse: None,
@@ -154,6 +160,9 @@ impl Session {
     // People.
 
     pub(super) fn send(&mut self, mode: Mode, content: &str) {
+        if self.halted() {
+            return;
+        }
         self.names += 1;
         let id = DeliveryId(Uuid::from_u128(0xde_0000_0000 + self.names));
         let line_len = build::user_line(id.0, &Content::Text(content.to_owned()), None).len() as u64;
@@ -168,10 +177,6 @@ impl Session {
             let wish = Wish { request_id: format!("int-{}", self.names), cancel_queued: false };
             self.wish = Some((wish, self.now));
         }
-    }
-
-    pub(super) fn ask_stop(&mut self) {
-        self.stop = self.machine.as_ref().is_some_and(|m| m.phase() != Phase::Cold);
     }
 
     pub(super) fn decide_question(&mut self, allow: bool) {
@@ -259,7 +264,7 @@ impl Session {
     /// Somebody interrupted or stopped this generation.
     pub(super) fn broke_off(&self, generation: u32) -> bool {
         self.files[generation as usize - 1].ctl.iter().any(|r| match &r.ev {
-            Event::Ending { why } => *why == ostler_core::ctl::EndReason::Stop,
+            Event::Ending { why } => matches!(why, EndReason::Stop | EndReason::Declared),
             Event::Begin { line: Line::Request { subtype, .. }, .. } => subtype == "interrupt",
             Event::Expired { deadline } => *deadline == Deadline::Interrupt,
             _ => false,
@@ -269,7 +274,7 @@ impl Session {
     fn stopping(&self) -> bool {
         let last = self.files.last();
         let rows = last.into_iter().flat_map(|f| &f.ctl);
-        rows.into_iter().any(|r| matches!(r.ev, Event::Ending { why: ostler_core::ctl::EndReason::Stop }))
+        rows.into_iter().any(|r| matches!(r.ev, Event::Ending { why: EndReason::Stop }))
     }
 
     /// `end_session` comes when nothing is left to do, or because somebody wanted it.
@@ -281,7 +286,12 @@ impl Session {
             f.ctl.iter().any(|r| {
                 matches!(
                     r.ev,
-                    Event::Expired { deadline: Deadline::Shells | Deadline::Notification | Deadline::Quiet }
+                    Event::Expired {
+                        deadline: Deadline::Shells
+                            | Deadline::Notification
+                            | Deadline::Quiet
+                            | Deadline::WakeWait
+                    }
                 )
             })
         });
@@ -313,8 +323,8 @@ impl Session {
         self.machine = None;
         self.half |= self.long.take().is_some();
         self.wish = None;
-        self.stop = false;
         self.rested = None;
+        self.waits = None;
     }
 
     fn around(&mut self) -> Result<(), Killed> {
@@ -325,6 +335,7 @@ impl Session {
         self.pump();
         self.notice_death()?;
         self.go_on_writing()?;
+        self.count_the_wait();
         self.act()?;
         self.answer_waiters()?;
         self.move_record();
@@ -375,7 +386,7 @@ impl Session {
         }
     }
 
-    fn say(&mut self, ev: Event) -> Result<(), Killed> {
+    pub(super) fn say(&mut self, ev: Event) -> Result<(), Killed> {
         self.step()?;
         let machine = self.machine.as_mut().unwrap();
         let off = if matches!(ev, Event::Spawn { .. }) { 0 } else { machine.consumed() };
@@ -385,19 +396,6 @@ impl Session {
         self.machine.as_mut().unwrap().row(&row, self.now);
         self.move_record();
         Ok(())
-    }
-
-    /// As the store does it: whatever the machine says, through the record's table.
-    fn move_record(&mut self) {
-        let Some(machine) = &self.machine else { return };
-        let event = match (machine.open_turn(), machine.last_outcome()) {
-            (Some(turn), _) => RecordEvent::TurnStarts { turn },
-            (None, Some((outcome, failure))) => RecordEvent::TurnSettled { outcome, failure },
-            (None, None) => return,
-        };
-        if let Some(record) = self.record.after(&event) {
-            self.record = record;
-        }
     }
 
     fn take_over(&mut self) -> Result<(), Killed> {
@@ -442,7 +440,10 @@ impl Session {
         self.say(Event::Dead { exit, proven: true, killed: 0, said: None })
     }
 
-    fn pending(&self) -> Vec<Pending> {
+    pub(super) fn pending(&self) -> Vec<Pending> {
+        if self.halted() {
+            return Vec::new();
+        }
         self.sent.iter().map(|s| s.pending).collect()
     }
 
@@ -470,8 +471,10 @@ impl Session {
             pipe_ready: self.child.is_some() && self.pipe.is_empty() && !self.half && self.long.is_none(),
             pipe_capacity: PIPE,
             interrupt: self.wish.as_ref().map(|(w, _)| w),
-            stop: self.stop,
-            hold: false,
+            stop: self.halted(),
+            hold: self.halted(),
+            declared: machine.declared().is_some(),
+            waited: self.waits.map_or(0, |t| self.now - t),
             rested: self.rested.map_or(0, |t| self.now - t),
             ..World::default()
         })
@@ -646,10 +649,7 @@ impl Session {
                 self.wish = None;
             }
         }
-        if cold && self.machine.as_ref().unwrap().open_turn().is_none() {
-            self.stop = false;
-        }
-        Ok(())
+        self.close_the_journal()
     }
 }
 

@@ -123,7 +123,7 @@ fn a_lost_database_is_made_again_from_the_folders_with_what_people_had_said() {
 #[test]
 fn what_a_process_does_is_told_from_its_files_alone() {
     let stable = Stable::new();
-    let session = stable.session("start\n until up\nturn\n mark talks\n until go\n say hi\n");
+    let session = stable.session("start\n deaf until up\nturn\n mark talks\n until go\n say hi\n");
     let phase = || stable.ostler.process(session.id).phase;
     assert_eq!(phase(), Phase::Cold);
     session.send("work");
