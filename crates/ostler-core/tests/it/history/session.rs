@@ -476,7 +476,6 @@ impl Session {
             declared: machine.declared().is_some(),
             waited: self.waits.map_or(0, |t| self.now - t),
             rested: self.rested.map_or(0, |t| self.now - t),
-            ..World::default()
         })
     }
 
