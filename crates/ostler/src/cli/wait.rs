@@ -55,6 +55,13 @@ pub(super) fn waited(
 ) -> Result<Ended, Failure> {
     let mut told = BTreeSet::new();
     loop {
+        for row in ostler.db().pending_permissions(Some(session))? {
+            if told.insert((row.journal.generation, row.journal.request_id.clone())) {
+                let tool = view::one_line(row.journal.tool.as_deref().unwrap_or("something"));
+                let short = found::short(ostler, session);
+                face.remark(&format!("it asks for permission ({tool}); `ostler pending {short}` shows it"));
+            }
+        }
         let next = Instant::now() + LOOK;
         let slice = deadline.map_or(next, |at| at.min(next));
         match ostler.wait(session, Some(slice))? {
@@ -65,13 +72,6 @@ pub(super) fn waited(
                 return Ok(Ended::Shown);
             }
             Waited::StillRunning => {}
-        }
-        for row in ostler.db().pending_permissions(Some(session))? {
-            if told.insert((row.journal.generation, row.journal.request_id.clone())) {
-                let tool = view::one_line(row.journal.tool.as_deref().unwrap_or("something"));
-                let short = found::short(ostler, session);
-                face.remark(&format!("it asks for permission ({tool}); `ostler pending {short}` shows it"));
-            }
         }
     }
 }

@@ -230,6 +230,67 @@ fn where_no_worktree_can_be_made_nothing_is_left() {
     office.close();
 }
 
+#[test]
+fn listings_say_who_lives_who_asks_and_who_has_declared() {
+    let office = Office::new(
+        "when ask\n ask Bash {\"command\":\"make\"}\n then\n say Done.\notherwise\n spawn group \"$OSTLER\" declare blocked --note keys\n until go\n say Hello.\n",
+    );
+    let asks = office.started(&["--label", "asking", "ask"]);
+    office.asks();
+    let waited = office.desk.run(&["wait", &asks, "--timeout", "1s"]).exits(6);
+    assert!(waited.err.contains("it asks for permission (Bash)"), "{}", waited.all());
+    let said = office.started(&["--label", "said", "speak"]);
+    let declared = until("a declaration", || {
+        let listed = office.desk.run(&["ls", "--state", "declared", "--json"]).exits(0).document();
+        listed["sessions"].get(0).cloned()
+    });
+    assert_eq!(
+        (&declared["id"], &declared["declared"], &declared["note"]),
+        (&json!(said), &json!("blocked"), &json!("keys"))
+    );
+    let page = office.desk.run(&["ls"]).exits(0).out;
+    let line = |label: &str| page.lines().find(|line| line.contains(label)).unwrap().to_owned();
+    assert!(line("asking").contains("active, asks") && line("asking").contains("resident"), "{page}");
+    assert!(line("said").contains("blocked: keys"), "{page}");
+    let shown = office.desk.run(&["show", &asks, "--json"]).exits(0).document();
+    let facts = ["liveness", "process", "questions"].map(|name| shown["session"][name].clone());
+    assert_eq!(facts, [json!("online"), json!("resident"), json!(1)]);
+    assert!(office.desk.run(&["show", &said]).exits(0).out.contains("declared blocked: keys"));
+    office.open("go");
+    office.desk.run(&["wait", &said]).exits(0);
+    let watched = office.desk.run(&["watch", &said, "--no-wait"]).exits(0).out;
+    assert!(watched.contains("declared blocked: keys"), "{watched}");
+    let stopped = office.desk.run(&["stop", &asks]).exits(0);
+    assert!(stopped.out.starts_with("stopped") && stopped.err.contains(" resume "), "{}", stopped.all());
+    let shown = office.desk.run(&["show", &asks, "--json"]).exits(0).document();
+    let facts = ["liveness", "process", "questions"].map(|name| shown["session"][name].clone());
+    assert_eq!(facts, [json!("offline"), json!("cold"), json!(0)]);
+    office.close();
+}
+
+/// Somebody deleted its session's folder by hand, or a start was killed.
+#[test]
+fn gc_removes_a_worktree_of_no_session_unless_work_would_be_lost() {
+    let office = Office::new("otherwise\n say Hello.\n");
+    let dir = repository(&office);
+    let trees = office.desk.home().join("worktrees");
+    std::fs::create_dir_all(&trees).unwrap();
+    let [clean, dirty] =
+        ["aa", "bb"].map(|end| trees.join(format!("0195c1de-0000-7000-8000-0000000000{end}")));
+    for (path, branch) in [(&clean, "ostler/clean"), (&dirty, "ostler/dirty")] {
+        git(&dir, &["worktree", "add", "-q", "-b", branch, path.to_str().unwrap()]);
+    }
+    std::fs::write(dirty.join("new"), "x").unwrap();
+    assert!(office.desk.run(&["gc"]).exits(0).out.contains("nothing"), "they may be in the making");
+    for path in [&clean, &dirty] {
+        age(path, Duration::from_secs(7200));
+    }
+    assert!(office.desk.run(&["gc"]).exits(0).out.contains("worktree of no session"));
+    assert!(!clean.exists() && dirty.exists());
+    assert_eq!(git(&dir, &["branch", "--list", "ostler/*", "--format=%(refname:short)"]), "ostler/dirty");
+    office.close();
+}
+
 fn age(path: &Path, by: Duration) {
     let file = std::fs::File::open(path).unwrap();
     file.set_modified(SystemTime::now() - by).unwrap();

@@ -1,11 +1,13 @@
-//! The real agent declares where its session stands, from its own shell tool.
+//! The real agent declares where its session stands, from its own shell tool; and its clean-up of old transcripts.
 
+use super::engine::stable::until;
 use super::real_stage::{Paid, Stage, is_new, on_both_versions};
 use ostler_core::record::{Declaration, State};
 
 on_both_versions! {
     an_agent_declares_and_the_next_message_wakes_a_new_generation
     a_subagent_declares_nothing
+    a_transcript_that_its_own_clean_up_deletes_is_linked_back
 }
 
 const DECLARES: &str = r#"
@@ -57,5 +59,28 @@ fn a_subagent_declares_nothing(version: &'static str) {
     let refused = asked.iter().any(|text| text.contains("a subagent says so") && text.contains("status 8"));
     assert!(refused, "{asked:#?}");
     assert_eq!(stage.stable.ostler.db().record(session.id).unwrap().0.state, State::Idle);
+    stage.finish(&Paid::Exactly);
+}
+
+/// Any run of the CLI on the same configuration deletes what is older than 30 days.
+fn a_transcript_that_its_own_clean_up_deletes_is_linked_back(version: &'static str) {
+    let stage = Stage::new(version, "otherwise\n say You said $text.\n");
+    let session = stage.session();
+    session.completes("one");
+    stage.stable.is_left();
+    let name = format!("{}.jsonl", session.id);
+    let folders = std::fs::read_dir(stage.stable.path("user/config/projects")).unwrap();
+    let mut all = folders.map(|folder| folder.unwrap().path().join(&name));
+    let original = all.find(|path| path.exists()).expect("a transcript");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(40 * 86_400);
+    std::fs::File::options().append(true).open(&original).unwrap().set_modified(old).unwrap();
+    let other = stage.session_of(&[], |spec| spec.limits.linger = 60_000);
+    other.completes("other");
+    until("the clean-up", || (!original.exists()).then_some(()));
+    stage.stable.ostler.stop(other.id).unwrap();
+    let turn = session.completes("two");
+    assert_eq!((turn.generation, session.answer().as_str()), (2, "You said two."));
+    assert!(stage.last_request().contains("You said one."), "the conversation goes on");
+    assert!(original.exists());
     stage.finish(&Paid::Exactly);
 }

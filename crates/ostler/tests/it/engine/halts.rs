@@ -2,13 +2,14 @@
 
 use super::stable::{PATIENCE, Session, Stable, is_dead, kill_at_once, now, until};
 use ostler_controller::client::{ClientError, NewMessage, Ostler, Resumed, Starter, Stopped, Waited};
+use ostler_core::ctl::Event;
 use ostler_core::ids::DeliveryId;
 use ostler_core::machine::{Mode, Phase};
 use ostler_core::record::{RecordEvent, State};
 use ostler_core::rows::{DeliveryState, Outcome};
 use ostler_store::db::Chore;
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 const BUSY: &str =
@@ -135,6 +136,34 @@ fn what_a_process_does_is_told_from_its_files_alone() {
     session.wait();
     stable.is_left();
     assert_eq!(phase(), Phase::Cold);
+    stable.finish();
+}
+
+/// Where the CLI keeps a session's transcript.
+fn original(stable: &Stable, session: &Session<'_>) -> std::path::PathBuf {
+    let folders = fs::read_dir(stable.path("user/.claude/projects")).unwrap();
+    let name = format!("{}.jsonl", session.id);
+    let mut all = folders.map(|folder| folder.unwrap().path().join(&name));
+    all.find(|path| path.exists()).expect("a transcript")
+}
+
+#[test]
+fn a_session_that_can_be_woken_keeps_its_transcript_whoever_deletes_the_original() {
+    let stable = Stable::new();
+    let session = stable.session("otherwise\n say You said $text\n");
+    session.completes("hello");
+    stable.is_left();
+    let original = original(&stable, &session);
+    fs::remove_file(&original).unwrap();
+    assert_eq!(stable.ostler.gc(Duration::ZERO, false).unwrap(), []);
+    session.completes("more");
+    let resumed = session.row(2, "the start", |ev| match ev {
+        Event::Spawn { resume, .. } => Some(*resume),
+        _ => None,
+    });
+    assert!(resumed, "the conversation goes on");
+    let text = fs::read_to_string(&original).unwrap();
+    assert!(text.contains("hello") && text.contains("more"), "it was linked back to where it was");
     stable.finish();
 }
 
