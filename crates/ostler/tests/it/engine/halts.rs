@@ -7,6 +7,7 @@ use ostler_core::ids::DeliveryId;
 use ostler_core::machine::{Mode, Phase};
 use ostler_core::record::{RecordEvent, State};
 use ostler_core::rows::{DeliveryState, Outcome};
+use ostler_os::alive::AliveLock;
 use ostler_store::db::Chore;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -124,18 +125,25 @@ fn a_lost_database_is_made_again_from_the_folders_with_what_people_had_said() {
 #[test]
 fn what_a_process_does_is_told_from_its_files_alone() {
     let stable = Stable::new();
-    let session = stable.session("start\n deaf until up\nturn\n mark talks\n until go\n say hi\n");
+    let session = stable.session("otherwise\n say hi\n");
     let phase = || stable.ostler.process(session.id).phase;
     assert_eq!(phase(), Phase::Cold);
-    session.send("work");
-    until("a silent child", || (phase() == Phase::Starting).then_some(()));
-    session.open("up");
-    session.reaches("talks");
-    until("a child that talks", || (phase() == Phase::Resident).then_some(()));
-    session.open("go");
-    session.wait();
-    stable.is_left();
-    assert_eq!(phase(), Phase::Cold);
+    let files = session.generation(1);
+    fs::create_dir_all(&files.path).unwrap();
+    fs::write(files.out(), "").unwrap();
+    fs::write(files.ctl(), "").unwrap();
+    let alive = AliveLock::create(&files.alive()).unwrap();
+    assert_eq!(phase(), Phase::Starting, "it has said nothing");
+    fs::write(files.out(), "{}\n").unwrap();
+    assert_eq!(phase(), Phase::Resident);
+    // Words of a prompt are no rows.
+    fs::write(files.ctl(), r#"{"at":1,"off":0,"ev":{"kind":"note","text":"\"kind\":\"ending\""}}"#).unwrap();
+    assert_eq!(phase(), Phase::Resident);
+    fs::write(files.ctl(), r#"{"at":1,"off":0,"ev":{"kind":"ending","why":"stop"}}"#).unwrap();
+    assert_eq!(phase(), Phase::Ending);
+    drop(alive);
+    assert_eq!(phase(), Phase::Cold, "the kernel decides");
+    fs::remove_dir_all(&files.path).unwrap();
     stable.finish();
 }
 
