@@ -23,6 +23,10 @@ pub(super) fn make(
     let name = format!("{}-{}", session.display(), generation.display());
     let scope = Scope::plan(&name, caps, hierarchies()).map_err(|e| chain(&e))?;
     let Some(scope) = scope else { return Ok(None) };
+    // Who outlived the kill of the generation before this one may be dead by now.
+    if let Some(left) = before(generation, dir).and_then(|dir| of(&dir)) {
+        left.remove();
+    }
     write(dir, &scope)?;
     match scope.make(caps) {
         Ok(()) => Ok(Some(scope)),
@@ -36,6 +40,12 @@ pub(super) fn make(
             Err(chain(&error))
         }
     }
+}
+
+/// The folder of the generation before.
+fn before(generation: &OsStr, dir: &Path) -> Option<PathBuf> {
+    let no: u32 = generation.to_str()?.parse().ok()?;
+    Some(dir.with_file_name(format!("{:04}", no.checked_sub(1)?)))
 }
 
 /// A child was started in it.

@@ -76,6 +76,23 @@ fn what_is_left_of_three_that_were_killed_at_once_is_found() {
     }
 }
 
+/// A group that could not be removed, since somebody was still in it, goes with the next start.
+#[test]
+fn a_group_that_was_left_is_removed_by_the_next_start() {
+    for kind in kinds().into_iter().filter(|kind| *kind != "none") {
+        let stable = Stable::with(&[("OSTLER_TEST_SCOPES", kind)]);
+        let session = stable.session("otherwise\n say hi\n");
+        session.completes("one");
+        session.dead(1);
+        let text = std::fs::read_to_string(session.generation(1).path.join("scope")).unwrap();
+        let group = std::path::Path::new(text.lines().next().unwrap().split_once(' ').unwrap().1);
+        std::fs::create_dir(group).unwrap();
+        session.completes("two");
+        assert!(!group.exists(), "{}", group.display());
+        stable.finish();
+    }
+}
+
 /// What its generation's last row says of the child's end.
 fn last_words(session: &Session<'_>, no: u32) -> String {
     session.row(no, "the death of the child", |ev| match ev {
