@@ -6,6 +6,7 @@
 //! in the middle of a turn as the real one does.
 
 mod args;
+mod black_box;
 mod control;
 mod engine;
 mod flood;
@@ -30,6 +31,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+pub use black_box::Hash;
 pub use flood::Flood;
 pub use script::{FakeScript, FakeScriptError};
 
@@ -39,6 +41,8 @@ pub const SCRIPT_VARIABLE: &str = "FAKE_CLAUDE_SCRIPT";
 pub const PLAY_VARIABLE: &str = "FAKE_CLAUDE_PLAY";
 /// Names a file that every line read from stdin is appended to, as `<number>\t<line>`.
 pub const LOG_VARIABLE: &str = "FAKE_CLAUDE_LOG";
+/// Names a folder in which each child keeps a file of what it read, ran and wrote.
+pub const BOX_VARIABLE: &str = "FAKE_CLAUDE_BOX";
 /// Names the folder of the gates; by default the script's folder.
 pub const GATES_VARIABLE: &str = "FAKE_CLAUDE_GATES";
 

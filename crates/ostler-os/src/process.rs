@@ -75,6 +75,22 @@ impl PidFd {
     pub fn kill(&self) -> io::Result<bool> {
         self.0.kill()
     }
+
+    /// Stops it where it is (SIGSTOP) until [`PidFd::go_on`]; false when it was dead and reaped already.
+    ///
+    /// # Errors
+    /// As [`PidFd::kill`].
+    pub fn pause(&self) -> io::Result<bool> {
+        self.0.pause()
+    }
+
+    /// Lets it go on (SIGCONT); false when it was dead and reaped already.
+    ///
+    /// # Errors
+    /// As [`PidFd::kill`].
+    pub fn go_on(&self) -> io::Result<bool> {
+        self.0.go_on()
+    }
 }
 
 impl Pollable for PidFd {

@@ -42,8 +42,16 @@ impl Engine {
             let again = !self.seen.insert(uuid.clone());
             let answered = self.past.answered.contains(uuid);
             if again || answered {
-                // Read before by this process: no line for it. Answered in the transcript: completed at once.
+                // Read before by this process: no line for it. Answered in the transcript: completed at once, and with
+                // `--replay-user-messages` it is replayed all the same.
                 if !again {
+                    if self.options.replays {
+                        let message = json!({"role": "user", "content": prompt.content});
+                        self.emit(json!({
+                            "type": "user", "message": message, "parent_tool_use_id": null, "uuid": uuid,
+                            "isReplay": true,
+                        }));
+                    }
                     self.receipt(&prompt, "completed");
                 }
                 if self.live.is_none() && self.queue.is_empty() {

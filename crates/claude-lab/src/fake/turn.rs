@@ -118,6 +118,7 @@ impl Engine {
     fn start_prompts(&mut self, from: usize) {
         let prompts = self.live.as_ref().map_or(&[][..], |live| &live.prompts[from..]).to_vec();
         for prompt in prompts {
+            self.out.note(|| json!({"started": prompt.uuid}));
             self.receipt(&prompt, "started");
             let uuid = prompt.uuid.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
             let message = json!({"role": "user", "content": prompt.content});
@@ -329,8 +330,15 @@ impl Engine {
         self.live_mut(|live| live.user_lines += 1);
     }
 
+    fn note_result(&mut self, kind: &str) {
+        let prompts = self.live.as_ref().map_or(&[][..], |live| &live.prompts);
+        let uuids: Vec<&str> = prompts.iter().filter_map(|prompt| prompt.uuid.as_deref()).collect();
+        self.out.note(|| json!({"result": kind, "uuids": uuids}));
+    }
+
     /// A turn that ends without a result: only its receipts come.
     fn without_result(&mut self) -> Flow {
+        self.note_result("none");
         self.last_receipts(0, "completed")
     }
 
@@ -345,8 +353,15 @@ impl Engine {
             }
         }
         self.failed = verdict.is_error;
+        let aborted = verdict.reason.is_some_and(|reason| reason.starts_with("aborted"));
+        let kind = match (aborted, verdict.is_error) {
+            (true, _) => "aborted",
+            (false, true) => "error",
+            (false, false) => "success",
+        };
         let line = self.result_line(verdict);
         self.live_mut(|live| live.over = true);
+        self.note_result(kind);
         self.emit_ending(line);
         self.transcript.flush();
         self.last_receipts(if receipt == "completed" { 1 } else { usize::MAX }, receipt)

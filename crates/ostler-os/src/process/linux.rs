@@ -30,7 +30,19 @@ impl Handle {
     }
 
     pub(super) fn kill(&self) -> io::Result<bool> {
-        match pidfd_send_signal(&self.0, Signal::KILL) {
+        self.send(Signal::KILL)
+    }
+
+    pub(super) fn pause(&self) -> io::Result<bool> {
+        self.send(Signal::STOP)
+    }
+
+    pub(super) fn go_on(&self) -> io::Result<bool> {
+        self.send(Signal::CONT)
+    }
+
+    fn send(&self, signal: Signal) -> io::Result<bool> {
+        match pidfd_send_signal(&self.0, signal) {
             Ok(()) => Ok(true),
             Err(Errno::SRCH) => Ok(false),
             Err(error) => Err(error.into()),

@@ -18,6 +18,14 @@ impl Handle {
         match *self {}
     }
 
+    pub(super) fn pause(&self) -> io::Result<bool> {
+        match *self {}
+    }
+
+    pub(super) fn go_on(&self) -> io::Result<bool> {
+        match *self {}
+    }
+
     pub(super) fn source(&self) -> Source<'_> {
         match *self {}
     }
