@@ -115,7 +115,10 @@ impl Machine {
         let mut any = false;
         for row in self.rows.deliveries.iter_mut().filter(|d| d.generation == no && !d.state.is_final()) {
             let named = uuids.iter().any(|u| u.parse() == Ok(row.id));
-            let taken_up = uuids.is_empty() && row.state == DeliveryState::Started;
+            // One that has its result and still waits for its receipt has nothing to do with a later result.
+            let taken_up = uuids.is_empty()
+                && row.state == DeliveryState::Started
+                && !child.verdicts.contains_key(&row.id);
             if !named && !taken_up {
                 continue;
             }
@@ -322,6 +325,21 @@ mod tests {
             machine.out((start, end), &Frame::parse(line.as_bytes()), 2);
         }
         machine
+    }
+
+    /// 2.1.240 names no prompts on its results.
+    #[test]
+    fn a_result_answers_nothing_that_has_its_result_and_no_receipt_yet() {
+        let started = format!(
+            r#"{{"type":"command_lifecycle","command_uuid":"{DELIVERY}","state":"started","uuid":"a"}}"#
+        );
+        let good = r#"{"type":"result","subtype":"success","is_error":false,"uuid":"b"}"#;
+        let bad = r#"{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","uuid":"c"}"#;
+        let completed = format!(
+            r#"{{"type":"command_lifecycle","command_uuid":"{DELIVERY}","state":"completed","uuid":"d"}}"#
+        );
+        let machine = after(&[started, good.to_owned(), bad.to_owned(), completed]);
+        assert_eq!(machine.rows().deliveries[0].state, DeliveryState::Completed);
     }
 
     #[test]
