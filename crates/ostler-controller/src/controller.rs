@@ -54,6 +54,7 @@ pub(crate) use journal::{fold, wall};
 use link::Keeper;
 use ostler_core::ids::SessionId;
 use ostler_core::machine::{Machine, Phase};
+use ostler_core::rows::Projection;
 use ostler_core::spec::LaunchSpec;
 use ostler_os::lockfile;
 use ostler_os::poll::{Interest, Pollable, Poller};
@@ -66,8 +67,12 @@ use std::time::{Duration, Instant};
 use world::Wants;
 pub(crate) use world::pending;
 
-/// How often a child's output is looked at while it lives.
+/// How often a child's output is looked at while it speaks.
 const LIVE_TICK: Duration = Duration::from_millis(20);
+/// And when it has been silent for a while.
+const SILENT_TICK: Duration = Duration::from_millis(50);
+/// How long that while is.
+const SILENT: Duration = Duration::from_secs(1);
 /// How often the store is looked at when nothing happens.
 const REST_TICK: Duration = Duration::from_millis(200);
 
@@ -116,6 +121,9 @@ fn run(home: &Path, session: SessionId) -> Result<i32, ControllerError> {
         stderr_seen: None,
         slim: crate::slim::Slim::new(),
         dying: None,
+        alive_seen: None,
+        heard: Instant::now(),
+        stored: None,
         committed: None,
         dirty: true,
     };
@@ -158,6 +166,12 @@ struct Controller {
     slim: crate::slim::Slim,
     /// The child is being killed.
     dying: Option<death::Dying>,
+    /// When the child's `alive` was looked at.
+    alive_seen: Option<Instant>,
+    /// When the child's output last grew.
+    heard: Instant,
+    /// The rows that the store has, and since when.
+    stored: Option<(Instant, Projection)>,
     /// When the store was last written.
     committed: Option<Instant>,
     /// The store doesn't have everything the machine has.
@@ -203,6 +217,7 @@ impl Controller {
                 self.wants.must_refresh();
                 self.refresh()?;
                 if self.may_leave()? {
+                    self.release_ctl();
                     return Ok(CONTROLLER_DONE);
                 }
                 self.control = Control::bind(&self.dir, lock)?;
@@ -248,8 +263,11 @@ impl Controller {
 
     /// Waits for the first thing to happen.
     fn rest(&self) -> Result<(), ControllerError> {
-        let live = self.machine.phase() != Phase::Cold;
-        let tick = if live { LIVE_TICK } else { REST_TICK };
+        let tick = match self.machine.phase() {
+            Phase::Cold => REST_TICK,
+            Phase::Resident if self.is_silent() => SILENT_TICK,
+            _ => LIVE_TICK,
+        };
         let mut poller = Poller::new();
         self.control.watch(&mut poller);
         self.keeper.watch(&mut poller);
@@ -258,6 +276,11 @@ impl Controller {
         }
         poller.wait(Some(Instant::now() + tick))?;
         Ok(())
+    }
+
+    /// Nothing was said for a while, and nothing is on its way to the child.
+    fn is_silent(&self) -> bool {
+        self.heard.elapsed() >= SILENT && self.pipe.as_ref().is_none_or(Pipe::is_ready)
     }
 
     /// A dead keeper can't be replaced under a living controller; both start anew and adopt the child.

@@ -1,8 +1,11 @@
 //! Named crash points, so that tests can kill a process between two given instructions.
 //!
 //! A debug build looks at `OSTLER_CRASH_AT=<point>` and dies there by SIGKILL, once for each file that
-//! `OSTLER_CRASH_ONCE` names (it is created first, so the next process lives). `OSTLER_CRASH_KILLS` says who dies:
+//! `OSTLER_CRASH_ONCE` names (it is created first, so the next process lives); where that is a folder, once for each file
+//! that lies in it (it is removed first, so a test can have as many deaths as it wants). `OSTLER_CRASH_KILLS` says who dies:
 //! `controller` (the default), `keeper`, or `both`. A release build has none of this.
+
+use std::path::Path;
 
 /// The points in a controller, in the order in which a session comes by them, for tests that go through all of them.
 pub const POINTS: [&str; 22] = [
@@ -64,9 +67,16 @@ pub(crate) fn point(name: &str) {
     }
 }
 
+fn is_due(once: &Path) -> bool {
+    if let Ok(mut files) = std::fs::read_dir(once) {
+        return files.any(|file| file.is_ok_and(|file| std::fs::remove_file(file.path()).is_ok()));
+    }
+    std::fs::OpenOptions::new().write(true).create_new(true).open(once).is_ok()
+}
+
 fn die() {
     let Some(once) = std::env::var_os("OSTLER_CRASH_ONCE") else { return };
-    if std::fs::OpenOptions::new().write(true).create_new(true).open(once).is_err() {
+    if !is_due(Path::new(&once)) {
         return;
     }
     let who = std::env::var_os("OSTLER_CRASH_KILLS").unwrap_or_default();

@@ -140,6 +140,16 @@ impl CtlFile {
         Ok(())
     }
 
+    /// Gives back the space that is reserved behind the last row; the next [`CtlFile::top_up`] takes it again.
+    ///
+    /// # Errors
+    /// As the operating system says.
+    pub fn release(&mut self) -> Result<(), CtlError> {
+        self.reserved_to = self.len;
+        reserve::release_tail(&self.file)
+            .map_err(|error| CtlError::of("give back space behind", &self.path, error))
+    }
+
     /// Every line there is, from the beginning.
     ///
     /// # Errors

@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// Between two commits that nothing urgent asks for: at most four a second.
 const PACE: Duration = Duration::from_millis(250);
+/// How often the record, which faces move too, is looked at while no row changes.
+const RECORD: Duration = Duration::from_secs(2);
 /// How often a record that others keep changing is tried.
 const RACES: u32 = 8;
 
@@ -60,7 +62,17 @@ impl Controller {
 
     pub(super) fn commit_if_due(&mut self) -> Result<(), ControllerError> {
         let due = self.committed.is_none_or(|at| at.elapsed() >= PACE);
-        if self.dirty && due { self.commit() } else { Ok(()) }
+        if !self.dirty || !due {
+            return Ok(());
+        }
+        // Most lines change no row: two hundred children that stream would keep the store busy with nothing.
+        let stored = self.stored.as_ref().filter(|(at, _)| at.elapsed() < RECORD);
+        if !self.full.store && stored.is_some_and(|(_, rows)| *rows == self.machine.project()) {
+            self.dirty = false;
+            self.committed = Some(Instant::now());
+            return Ok(());
+        }
+        self.commit()
     }
 
     /// Writes what the machine knows to the store, record included. A store that can't be written is tried again; the
@@ -69,6 +81,7 @@ impl Controller {
         let rows = self.machine.project();
         match self.store(&rows) {
             Ok(()) => {
+                self.stored = Some((Instant::now(), rows));
                 self.dirty = false;
                 self.full.store = false;
             }

@@ -298,6 +298,8 @@ impl Controller {
                     Some(Answer::Forced { why: format!("the child refused: {why}") })
                 }
                 InterruptStatus::Gone => Some(forced()),
+                // It joined one that was written to a child that is dead by now: nobody will ever write it to this one.
+                InterruptStatus::NotSent if !self.is_wished(id) => Some(forced()),
                 InterruptStatus::NotSent if self.machine.open_turn().is_none() => {
                     (!self.will_start()).then_some(Answer::NothingRunning)
                 }
@@ -305,6 +307,11 @@ impl Controller {
                 _ => None,
             },
         }
+    }
+
+    /// It still waits to be written.
+    fn is_wished(&self, interrupt: &str) -> bool {
+        self.wants.interrupt.as_ref().is_some_and(|wish| wish.request_id == interrupt)
     }
 
     /// A child that doesn't even read its pipe can't be asked: the interrupt's deadline counts from the wish.

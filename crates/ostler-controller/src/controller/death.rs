@@ -28,6 +28,8 @@ pub(super) struct Dying {
 
 /// How long the exit of a process may take that has closed its files.
 const EXIT: Duration = Duration::from_secs(2);
+/// How often the lock of a child with a handle is looked at.
+const ALIVE: Duration = Duration::from_secs(1);
 
 impl Controller {
     /// Announces a kill and carries it out; the death itself is noticed like any other.
@@ -72,7 +74,7 @@ impl Controller {
             Some((_, pidfd)) => pidfd.is_dead()?,
             None => false,
         };
-        if !ended && alive::is_busy(&files.alive())? {
+        if !ended && self.lives(&files)? {
             let due = self.dying.as_ref().is_none_or(|dying| dying.tried.elapsed() >= AGAIN);
             if self.machine.killing() && due {
                 // It takes longer; or a controller before us announced it and was killed itself.
@@ -81,6 +83,16 @@ impl Controller {
             return Ok(());
         }
         self.buried(&files)
+    }
+
+    /// Its lock is held. Where there is a handle on it, which says so at once, the lock is looked at now and then: the
+    /// looking costs more than all the rest of a wake-up.
+    fn lives(&mut self, files: &GenDir) -> Result<bool, ControllerError> {
+        if self.child.is_some() && self.alive_seen.is_some_and(|at| at.elapsed() < ALIVE) {
+            return Ok(true);
+        }
+        self.alive_seen = Some(Instant::now());
+        Ok(alive::is_busy(&files.alive())?)
     }
 
     pub(super) fn buried(&mut self, files: &GenDir) -> Result<(), ControllerError> {
@@ -99,6 +111,10 @@ impl Controller {
         let rest = self.out.as_ref().map(super::journal::OutTail::tail);
         if rest.is_some_and(|tail| tail.len > 0) {
             self.machine.torn();
+        }
+        if killed.proven {
+            // Nobody appends any more: what was kept free for its lines is given back.
+            self.release_out();
         }
         let exit = exit_of(files).unwrap_or(killed.exit);
         let said = with_limits(killed.limits, super::stderr::last_words(files));

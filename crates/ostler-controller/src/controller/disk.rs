@@ -10,7 +10,7 @@ use super::log;
 use ostler_core::ctl::Event;
 use ostler_core::machine::{Phase, Wish};
 use ostler_os::durable;
-use ostler_os::reserve::ReserveError;
+use ostler_os::reserve::{self, ReserveError};
 use ostler_store::CtlError;
 use std::path::Path;
 
@@ -47,6 +47,22 @@ impl Controller {
             (Some(Err(error)), _) => log(&format!("no reserve for out: {error}")),
             (Some(Ok(_)), _) => self.full.journal = false,
             (None, _) => {}
+        }
+    }
+
+    /// Four megabytes a generation would add up.
+    pub(super) fn release_out(&self) {
+        let released = self.out.as_ref().map(|out| reserve::release_tail(out.file()));
+        if let Some(Err(error)) = released {
+            log(&format!("the reserve of out stays: {error}"));
+        }
+    }
+
+    /// No row comes any more: the next generation has a file of its own, or this controller leaves.
+    pub(super) fn release_ctl(&mut self) {
+        let released = self.ctl.as_mut().map(ostler_store::CtlFile::release);
+        if let Some(Err(error)) = released {
+            log(&format!("the reserve of ctl stays: {error}"));
         }
     }
 

@@ -16,6 +16,9 @@ use std::path::Path;
 /// The longest line that is held in memory, in bytes. A longer one is kept in the journal, and counts as garbled.
 pub(crate) const MAX_LINE: usize = 64 << 20;
 
+/// Bytes asked of `out` at a time.
+const CHUNK: usize = 64 << 10;
+
 /// Wall-clock time.
 pub(crate) fn wall() -> Millis {
     let ms = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
@@ -43,6 +46,8 @@ pub(crate) fn fold(dir: &SessionDir, machine: &mut Machine, now: u64) -> Result<
 pub(super) struct OutTail {
     file: File,
     splitter: Splitter,
+    /// What is read at a time. It is kept: clearing it at every look would cost more than the read.
+    chunk: Box<[u8]>,
     /// Bytes read since the reserve was topped up.
     since_top_up: u64,
 }
@@ -53,7 +58,8 @@ impl OutTail {
         use std::io::{Seek, SeekFrom};
         let mut file = File::options().read(true).append(true).create(true).open(path)?;
         file.seek(SeekFrom::Start(offset))?;
-        Ok(Self { file, splitter: Splitter::new(offset, MAX_LINE), since_top_up: OUT_RESERVE })
+        let splitter = Splitter::new(offset, MAX_LINE);
+        Ok(Self { file, splitter, chunk: vec![0; CHUNK].into_boxed_slice(), since_top_up: OUT_RESERVE })
     }
 
     pub(super) fn file(&self) -> &File {
@@ -62,9 +68,8 @@ impl OutTail {
 
     /// Reads one chunk; false when there is nothing new.
     fn read(&mut self) -> std::io::Result<bool> {
-        let mut chunk = [0; 64 << 10];
-        let n = self.file.read(&mut chunk)?;
-        self.splitter.push(&chunk[..n]);
+        let n = self.file.read(&mut self.chunk)?;
+        self.splitter.push(&self.chunk[..n]);
         self.since_top_up += n as u64;
         Ok(n > 0)
     }
@@ -100,6 +105,7 @@ impl Controller {
     pub(super) fn open_generation(&mut self, no: GenerationNo) -> Result<(), ControllerError> {
         let files = self.dir.generation(no);
         ostler_os::durable::create_dir_private(&files.path)?;
+        self.release_ctl();
         self.ctl = Some(match CtlFile::open(&files.ctl(), CTL_RESERVE) {
             Err(error @ CtlError::DiskFull { .. }) => {
                 self.notice_full_disk(&error.to_string());
@@ -134,8 +140,9 @@ impl Controller {
                 break;
             }
         }
-        self.dirty |= any;
         if any {
+            self.dirty = true;
+            self.heard = std::time::Instant::now();
             self.slim.touched();
         }
         self.top_up();

@@ -44,7 +44,10 @@ impl Drop for Mounts {
 
 /// Takes all space that is left. Removing the file gives it back.
 fn fill(folder: &Path) -> PathBuf {
-    let path = folder.join("filler");
+    fill_by(folder.join("filler"))
+}
+
+fn fill_by(path: PathBuf) -> PathBuf {
     let mut file = File::create(&path).unwrap();
     for size in [64 << 10, 4 << 10, 256, 1] {
         while file.write_all(&vec![0; size]).is_ok() {}
@@ -95,6 +98,8 @@ fn a_disk_that_runs_full_during_a_turn_interrupts_and_parks() {
     assert!(out.ends_with(b"\n"), "no line is torn");
     // Nothing goes on while it is full, and whoever sends is told where no controller is left that could tell it later…
     stable.is_left();
+    // What the ended generation had kept free was given back.
+    let more = fill_by(disk.join("more"));
     session.script("otherwise\n say $text\n");
     let told = session.send_as("second", ostler_core::machine::Mode::Auto).unwrap_err();
     assert!(told.to_string().contains("disk full"), "{told}");
@@ -103,6 +108,7 @@ fn a_disk_that_runs_full_during_a_turn_interrupts_and_parks() {
     assert_eq!(session.offers(waiting), 0);
     // …and everything does when there is room.
     std::fs::remove_file(filler).unwrap();
+    std::fs::remove_file(more).unwrap();
     session.completes("third");
     assert_eq!(session.delivery(waiting).state, DeliveryState::Completed);
     stable.finish();

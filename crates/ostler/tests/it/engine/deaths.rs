@@ -207,3 +207,21 @@ fn the_childs_death_is_noticed_within_a_moment() {
     assert!(row.at.since(died) < 2_000, "{} ms", row.at.since(died));
     stable.finish();
 }
+
+/// What is kept free behind `out` and `ctl` while a child lives is four megabytes.
+#[test]
+fn a_generation_that_has_ended_holds_no_space_that_it_does_not_use() {
+    use std::os::unix::fs::MetadataExt;
+    let stable = Stable::new();
+    let session = stable.session("otherwise\n say hi\n");
+    session.completes("hello");
+    session.completes("hello again");
+    for no in [1, 2] {
+        for path in [session.generation(no).out(), session.generation(no).ctl()] {
+            until("the space to be given back", || {
+                (std::fs::metadata(&path).unwrap().blocks() * 512 <= 64 << 10).then_some(())
+            });
+        }
+    }
+    stable.finish();
+}

@@ -1,9 +1,11 @@
 //! Interrupt and stop.
 
-use super::stable::{Stable, kill, until};
+use super::stable::{PATIENCE, Stable, kill, until};
 use ostler_controller::client::{Interrupted, Resumed, Stopped};
 use ostler_core::ctl::{Event, Exit, KillReason};
+use ostler_core::machine::Mode;
 use ostler_core::rows::{DeliveryState, Outcome};
+use std::time::Instant;
 
 const BUSY: &str = "turn\n tool Bash {}\n until never\n then\n say done\notherwise\n say again $text\n";
 
@@ -223,6 +225,32 @@ fn a_stop_while_the_child_starts_ends_it() {
     written(&session);
     let stopped = stable.ostler.stop(session.id).unwrap();
     assert_eq!(stopped, Stopped::Ended { killed: 0, proven: true });
+    assert_eq!(session.wait().outcome, Some(Outcome::Interrupted));
+    stable.finish();
+}
+
+/// Also one that comes when the child that an earlier one was written to is dead, and the next one not there yet.
+#[test]
+fn interrupts_from_all_sides_come_back() {
+    let stable = Stable::new();
+    // It queues what it reads and confirms every interrupt, and nothing comes of it.
+    let session = stable.session_of("start\n until never\n", |spec| spec.limits.aborted = 30);
+    for _ in 0..12 {
+        session.send_as("work", Mode::Queue).unwrap();
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let (face, id) = (stable.another_face(), session.id);
+            scope.spawn(move || {
+                while face.settled(id).unwrap().is_none() {
+                    let asked = Instant::now();
+                    face.interrupt(id, false).unwrap();
+                    let took = asked.elapsed();
+                    assert!(took < PATIENCE / 2, "an interrupt was answered after {took:?}");
+                }
+            });
+        }
+    });
     assert_eq!(session.wait().outcome, Some(Outcome::Interrupted));
     stable.finish();
 }
