@@ -18,6 +18,7 @@ mod it {
     mod real_clear;
     mod real_deaths;
     mod real_declares;
+    mod real_exactly_once;
     mod real_faults;
     mod real_front_door;
     mod real_launcher;

@@ -67,9 +67,15 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new(version: &'static str, script: &str) -> Self {
+        Self::with(version, script, &[])
+    }
+
+    /// The same, with more variables for keepers and controllers.
+    pub(crate) fn with(version: &'static str, script: &str, more: &[(&str, &str)]) -> Self {
         let scripts = vec![Script::parse(script).unwrap()];
         let lab = LabThread::start(LabConfig { scripts, ..LabConfig::default() }).unwrap();
-        Self { lab, stable: Stable::with(&[("ANTHROPIC_API_KEY", "lab")]), version }
+        let more = [&[("ANTHROPIC_API_KEY", "lab")], more].concat();
+        Self { lab, stable: Stable::with(&more), version }
     }
 
     pub(crate) fn session(&self) -> Session<'_> {
