@@ -44,7 +44,7 @@ impl Watcher {
     }
 
     /// The number and time of the next line.
-    fn line(&mut self) -> (u64, u64) {
+    pub(crate) fn line(&mut self) -> (u64, u64) {
         loop {
             if let Entry::Out { bytes, .. } = self.next() {
                 return lines::read(&bytes);
@@ -54,7 +54,7 @@ impl Watcher {
 }
 
 /// A generation that nobody works on, in a session of its own: `out` and `ctl` are there and empty.
-fn journal(stage: &Stage) -> (SessionId, SessionDir) {
+pub(crate) fn journal(stage: &Stage) -> (SessionId, SessionDir) {
     let session = stage.session("");
     let generation = session.dir.generation(1);
     fs::create_dir_all(&generation.path).unwrap();
@@ -63,17 +63,17 @@ fn journal(stage: &Stage) -> (SessionId, SessionDir) {
     (session.id, session.dir)
 }
 
-fn writer(count: u64, pause: Duration, out: Stdio) -> Child {
+pub(crate) fn writer(count: u64, pause: Duration, out: Stdio) -> Child {
     let mut command = Command::new(std::env::current_exe().expect("we run"));
     command.args(["lines", &count.to_string(), &pause.as_micros().to_string()]);
     command.stdout(out).spawn().unwrap()
 }
 
-fn append(path: &Path) -> Stdio {
+pub(crate) fn append(path: &Path) -> Stdio {
     File::options().append(true).open(path).unwrap().into()
 }
 
-fn ended(mut child: Child) {
+pub(crate) fn ended(mut child: Child) {
     assert!(child.wait().unwrap().success(), "a child of the benchmark failed");
 }
 

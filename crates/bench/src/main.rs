@@ -7,6 +7,7 @@
 //! | `stage.rs` | a home with sessions of fake children |
 //! | `sessions.rs` | memory, waking, deaths |
 //! | `follow.rs` | lines: how late, how fast |
+//! | `many.rs` | two hundred sessions at once; more followers than there are inotify instances |
 //! | `version.rs` | the shortest command |
 //! | `lines.rs` | lines that know when they were written |
 //!
@@ -20,6 +21,7 @@ mod accepted;
 mod figure;
 mod follow;
 mod lines;
+mod many;
 mod sessions;
 mod stage;
 mod version;
@@ -73,11 +75,13 @@ fn say(text: &str) {
 /// Everything, or one part, in the order of the table.
 fn measure(short: bool, only: Option<&str>) -> Vec<Figure> {
     let of = |long, few| if short { few } else { long };
-    let parts: [(&str, &dyn Fn() -> Vec<Figure>); 6] = [
+    let parts: [(&str, &dyn Fn() -> Vec<Figure>); 8] = [
         ("version", &|| version::version(of(200, 100))),
         ("memory", &|| sessions::memory(of(7, 3))),
         ("wake", &|| sessions::wake(of(100, 20))),
         ("death", &|| sessions::death(of(50, 10))),
+        ("many", &|| many::many(of(200, 100))),
+        ("followers", &|| many::followers(of(100, 50))),
         ("latency", &|| follow::latency(of(9, 3), of(2_000, 500) as u64)),
         ("throughput", &|| follow::throughput(of(9, 5), of(400_000, 100_000) as u64)),
     ];

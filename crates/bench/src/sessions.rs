@@ -60,7 +60,7 @@ pub(crate) fn memory(rounds: usize) -> Vec<Figure> {
 }
 
 /// Processor time that a process has had, in milliseconds.
-fn busy(pid: u32) -> f64 {
+pub(crate) fn busy(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("a kernel that says it");
     let nanos = stat.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok());
     nanos.expect("nanoseconds come first") / 1e6

@@ -1,6 +1,7 @@
 //! Whole sessions: keeper, controller and a fake child, driven through the library interface.
 
 mod alone_disk;
+mod alone_followers;
 mod alone_memory;
 mod bytes;
 mod continuations;
