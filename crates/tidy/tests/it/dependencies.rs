@@ -50,6 +50,7 @@ const OURS: &[(&str, &[&str])] = &[
         &["claude-lab", "claude-wire", "ostler-controller", "ostler-core", "ostler-os", "ostler-store"],
     ),
     ("bench", &["claude-lab", "ostler-controller", "ostler-core", "ostler-os", "ostler-store"]),
+    ("torture", &["claude-lab", "ostler-controller", "ostler-core", "ostler-os", "ostler-store"]),
     ("tidy", &[]),
 ];
 
