@@ -12,6 +12,7 @@ use std::path::Path;
 
 mod close;
 mod declare;
+mod cancel;
 mod deliver;
 mod ensure;
 mod error;
@@ -115,6 +116,15 @@ pub enum Interrupted {
     NothingRunning,
     /// The child refused it, or did not answer and was killed: why.
     Forced(String),
+}
+
+/// An interrupt, and what it took back besides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenOff {
+    /// What became of the turn.
+    pub how: Interrupted,
+    /// Messages that were waiting and were taken back, because that was asked for.
+    pub cancelled: Vec<DeliveryId>,
 }
 
 /// What became of a stop.

@@ -21,6 +21,7 @@
 //! | `controller/adopt.rs` | another controller's child |
 //! | `controller/control.rs` | the control socket |
 //! | `controller/declare.rs` | what an agent says of its own session |
+//! | `controller/takeback.rs` | deliveries that somebody wants back |
 //! | `controller/link.rs` | the keeper, as seen from here |
 //! | `controller/lab.rs` | the lab that a lab session talks to |
 
@@ -39,6 +40,7 @@ mod perform;
 mod pipe;
 mod start;
 mod stderr;
+mod takeback;
 mod transcript;
 mod world;
 

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 /// The points in a controller, in the order in which a session comes by them, for tests that go through all of them.
-pub const POINTS: [&str; 22] = [
+pub const POINTS: [&str; 25] = [
     "taken-over",
     "claimed",
     "folder-made",
@@ -20,6 +20,9 @@ pub const POINTS: [&str; 22] = [
     "line-written",
     "done-written",
     "decided",
+    "interrupt-written",
+    "cancelling",
+    "cancel-written",
     "before-settled",
     "continued",
     "settled-written",

@@ -4,7 +4,7 @@
 //! meet; everything else may change with the version, which `here` tells. The golden lines below hold that.
 
 use crate::client::Undeclared;
-use ostler_core::ids::{GenerationNo, TurnNo};
+use ostler_core::ids::{DeliveryId, GenerationNo, TurnNo};
 use ostler_core::record::Declaration;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,11 @@ pub(crate) enum Ask {
     },
     /// The record says that the child is to be ended; answered when its tree is dead.
     Stop,
+    /// Take a delivery back that is in the child's queue; answered when the child said whether it gives it back.
+    Cancel {
+        /// Which.
+        delivery: DeliveryId,
+    },
     /// A child says where its session stands.
     Declare(Says),
 }
@@ -66,6 +71,9 @@ pub(crate) enum Answer {
     Confirmed {
         /// Deliveries that were still queued.
         still_queued: Vec<String>,
+        /// Deliveries that were taken back.
+        #[serde(default)]
+        cancelled: Vec<String>,
     },
     /// An interrupt that the child did not take.
     Forced {
@@ -80,6 +88,13 @@ pub(crate) enum Answer {
         killed: u32,
         /// Nothing can be left.
         proven: bool,
+    },
+    /// A delivery was taken back.
+    Cancelled,
+    /// It could not be: where it stands.
+    NotCancelled {
+        /// The word for its state.
+        state: String,
     },
     /// What was declared stands in the record.
     Declared {

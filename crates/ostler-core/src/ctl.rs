@@ -126,6 +126,11 @@ pub enum Event {
         /// What background tasks were given up on: the flag *killed tasks*.
         gave_up_tasks: u32,
     },
+    /// A delivery that no living child has was taken back: it is not offered again.
+    Cancelled {
+        /// Which.
+        delivery: DeliveryId,
+    },
     /// Nothing will be started or written until a person acts.
     Parked {
         /// The reason, for people.

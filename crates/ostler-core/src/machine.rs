@@ -20,6 +20,7 @@
 //! | `machine/out.rs` | a line of the child's is applied |
 //! | `machine/ctl.rs` | a row of ours is applied |
 //! | `machine/receipts.rs` | how far each delivery has come |
+//! | `machine/cancel.rs` | deliveries that somebody wants back |
 //! | `machine/tasks.rs` | background tasks and the turns they wake |
 //! | `machine/tools.rs` | tool calls under way |
 //! | `machine/permissions.rs` | the open set of questions |
@@ -30,6 +31,7 @@
 //! | `machine/route.rs` | a delivery becomes a steer, a feed or a wake |
 //! | `machine/decide.rs` | what to do next |
 
+mod cancel;
 mod child;
 mod ctl;
 mod death;
@@ -53,6 +55,7 @@ use crate::record::Declaration;
 use crate::rows::{Outcome, Projection};
 use std::collections::BTreeMap;
 
+pub use cancel::CancelStatus;
 pub use child::{Activity, InterruptStatus};
 pub use decide::{Action, Mode, Pending, Policy, Stored, Wish, World};
 pub use out::Span;

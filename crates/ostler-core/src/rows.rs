@@ -122,6 +122,22 @@ pub enum DeliveryState {
 }
 
 impl DeliveryState {
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Written => "written",
+            Self::Queued => "queued",
+            Self::Started => "started",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+            Self::Discarded => "discarded",
+            Self::Cut => "cut",
+        }
+    }
+
     /// Nothing more will happen to it.
     #[must_use]
     pub const fn is_final(self) -> bool {

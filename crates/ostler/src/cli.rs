@@ -14,6 +14,7 @@
 
 mod approve;
 mod close;
+mod cancel;
 mod closing;
 mod completions;
 mod created;
@@ -104,6 +105,7 @@ enum Verb {
     Ls(ls::LsArgs),
     Show(show::ShowArgs),
     Interrupt(interrupt::InterruptArgs),
+    Cancel(cancel::CancelArgs),
     Stop(stop::StopArgs),
     Resume(resume::ResumeArgs),
     Close(close::CloseArgs),
@@ -162,6 +164,7 @@ fn run_verb(verb: Verb, face: &mut Face) -> Result<Exit, Failure> {
         Verb::Ls(args) => ls::ls(&args, face),
         Verb::Show(args) => show::show(&args, face),
         Verb::Interrupt(args) => interrupt::interrupt(&args, face),
+        Verb::Cancel(args) => cancel::cancel(&args, face),
         Verb::Stop(args) => stop::stop(&args, face),
         Verb::Resume(args) => resume::resume(&args, face),
         Verb::Close(args) => close::close(&args, face),

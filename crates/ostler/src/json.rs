@@ -18,6 +18,7 @@ pub(crate) use result::{Ending, ResultDocument, ResultEvent, Tokens};
 pub(crate) use session::{ListDocument, Listed, SessionDocument};
 pub(crate) use show::{ShowDocument, Shown};
 pub(crate) use verbs::{
-    CloseDocument, CompletionsDocument, DecisionDocument, DeclareDocument, GcDocument, InterruptDocument,
-    LabDocument, ManDocument, PendingDocument, ResumeDocument, SendDocument, StartDocument, StopDocument,
+    CancelDocument, CloseDocument, CompletionsDocument, DecisionDocument, DeclareDocument, GcDocument,
+    InterruptDocument, LabDocument, ManDocument, PendingDocument, ResumeDocument, SendDocument,
+    StartDocument, StopDocument,
 };

@@ -22,6 +22,7 @@ mod it {
     mod real_faults;
     mod real_front_door;
     mod real_launcher;
+    mod real_modes;
     mod real_questions;
     mod real_stage;
     mod real_stops;

@@ -2,7 +2,7 @@
 
 use super::Undeclared;
 use super::worktree::WorktreeError;
-use ostler_core::ids::SessionId;
+use ostler_core::ids::{DeliveryId, SessionId};
 use ostler_store::{DbError, HomeError};
 use std::path::PathBuf;
 
@@ -85,6 +85,22 @@ pub enum ClientError {
     /// The same idempotency key was used with another body.
     #[error("the idempotency key was used before, for another message")]
     OtherBody,
+    /// There is no such message in the session.
+    #[error("session {session} has no message {delivery}")]
+    NoDelivery {
+        /// The session.
+        session: SessionId,
+        /// The message.
+        delivery: DeliveryId,
+    },
+    /// A message can't be taken back any more.
+    #[error("message {delivery} can't be taken back: it is {state}")]
+    TooLate {
+        /// The message.
+        delivery: DeliveryId,
+        /// Where it stands.
+        state: String,
+    },
     /// Somebody decided first.
     #[error("already decided: {decision}, by {by}")]
     Lost {

@@ -1,8 +1,8 @@
 //! One request to a controller, one answer.
 
-use super::{ClientError, Interrupted, Ostler, Status};
+use super::{BrokenOff, ClientError, Interrupted, Ostler, Status};
 use crate::protocol::{Answer, Ask};
-use ostler_core::ids::SessionId;
+use ostler_core::ids::{DeliveryId, SessionId};
 use ostler_os::ipc::Stream;
 use ostler_os::poll::{Interest, Pollable, Poller};
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// For an answer that needs nothing but a living controller.
 pub(super) const PROMPT_ANSWER: Duration = Duration::from_secs(5);
 /// For an interrupt or a stop: the child's own deadlines, and then its tree is killed.
-const DEED: Duration = Duration::from_secs(40);
+pub(super) const DEED: Duration = Duration::from_secs(40);
 /// The longest answer, in bytes.
 const LINE: usize = 1 << 20;
 
@@ -62,13 +62,34 @@ impl Ostler {
     /// # Errors
     /// [`ClientError::Controller`].
     pub fn interrupt(&self, session: SessionId, cancel_queued: bool) -> Result<Interrupted, ClientError> {
+        self.break_off(session, cancel_queued).map(|done| done.how)
+    }
+
+    /// The same, and says what it took back. With `cancel_queued` everything that waits at this moment is taken back:
+    /// what no child was given at once, what stands in the child's queue as far as the child gives it back.
+    ///
+    /// # Errors
+    /// [`ClientError::Controller`].
+    pub fn break_off(&self, session: SessionId, cancel_queued: bool) -> Result<BrokenOff, ClientError> {
         self.refuse_closed(session)?;
-        match self.deed(session, &Ask::Interrupt { cancel_queued })? {
-            Some(Answer::Confirmed { still_queued }) => Ok(Interrupted::Confirmed(still_queued)),
-            Some(Answer::Forced { why }) => Ok(Interrupted::Forced(why)),
-            None | Some(Answer::NothingRunning) => Ok(Interrupted::NothingRunning),
-            Some(other) => Err(odd(session, &other)),
+        let waiting = if cancel_queued { self.waiting(session)? } else { Vec::new() };
+        for id in &waiting {
+            self.db().cancel_delivery(*id)?;
         }
+        let done = self.deed(session, &Ask::Interrupt { cancel_queued })?;
+        let mut cancelled = self.taken_back(&waiting)?;
+        let how = match done {
+            Some(Answer::Confirmed { still_queued, cancelled: by_child }) => {
+                cancelled.extend(by_child.iter().filter_map(|id| id.parse::<DeliveryId>().ok()));
+                Interrupted::Confirmed(still_queued)
+            }
+            Some(Answer::Forced { why }) => Interrupted::Forced(why),
+            None | Some(Answer::NothingRunning) => Interrupted::NothingRunning,
+            Some(other) => return Err(odd(session, &other)),
+        };
+        cancelled.sort();
+        cancelled.dedup();
+        Ok(BrokenOff { how, cancelled })
     }
 
     /// Has a controller do something, starting one where a child lives without; None where nothing runs.

@@ -5,7 +5,7 @@ use super::{Controller, log};
 use crate::client::Status;
 use crate::protocol::{Answer, Ask};
 use ostler_core::ctl::{Deadline, Event};
-use ostler_core::ids::GenerationNo;
+use ostler_core::ids::{DeliveryId, GenerationNo};
 use ostler_core::machine::{Activity, InterruptStatus, Phase, Wish};
 use ostler_os::ipc::{Listener, Stream};
 use ostler_os::lockfile::Lock;
@@ -47,11 +47,23 @@ struct Waiter {
 
 #[derive(Debug)]
 enum Waiting {
-    Interrupt(String),
+    Interrupt(Interrupting),
     /// The interrupt could not even be written; this child is killed for it.
     Forced(GenerationNo),
     /// The end of this generation.
     Stop(GenerationNo),
+    /// Until the child has said whether it gives the delivery back; since when.
+    Cancel(DeliveryId, u64),
+}
+
+/// An interrupt that a face waits for.
+#[derive(Debug)]
+struct Interrupting {
+    request_id: String,
+    /// What it is to take back besides.
+    wanted: Vec<DeliveryId>,
+    /// Since when, in the controller's milliseconds.
+    since: u64,
 }
 
 impl Control {
@@ -78,6 +90,10 @@ impl Control {
 
     pub(super) fn has_waiters(&self) -> bool {
         !self.waiters.is_empty() || self.faces.iter().any(|f| !f.unsent.is_empty() && !f.closed)
+    }
+
+    pub(super) fn wait_for_cancel(&mut self, face: u64, delivery: DeliveryId, since: u64) {
+        self.waiters.push(Waiter { face, what: Waiting::Cancel(delivery, since) });
     }
 
     /// Takes in what faces have sent, and sends on what they have not taken yet.
@@ -179,6 +195,7 @@ impl Controller {
                 Ask::Interrupt { cancel_queued } => self.interrupt_asked(face, cancel_queued),
                 Ask::Stop => self.stop_asked(face),
                 Ask::Declare(says) => Some(self.declare_asked(says)),
+                Ask::Cancel { delivery } => self.cancel_asked(face, delivery),
             };
             if let Some(answer) = answer {
                 self.control.answer(face, &answer);
@@ -203,21 +220,33 @@ impl Controller {
 
     fn interrupt_asked(&mut self, face: u64, cancel_queued: bool) -> Option<Answer> {
         self.wants.must_refresh();
-        if self.refresh().is_err() || (self.machine.open_turn().is_none() && !self.will_start()) {
+        let refreshed = self.refresh();
+        let wanted = if cancel_queued { self.take_back_everything() } else { Vec::new() };
+        if refreshed.is_err() || (self.machine.open_turn().is_none() && !self.will_start()) {
             return Some(Answer::NothingRunning);
         }
+        let since = self.now();
         // A second interrupt joins the first, whether that waits to be written or for its result.
         let wish = self.wants.interrupt.as_ref().map(|w| w.request_id.as_str());
         let request_id = match wish.or_else(|| self.machine.outstanding_interrupt()) {
             Some(first) => first.to_owned(),
-            None => {
-                let id = format!("ostler-interrupt-{}", uuid::Uuid::new_v4());
-                self.wants.interrupt = Some(Wish { request_id: id.clone(), cancel_queued });
-                self.wants.interrupt_since = self.now();
-                id
-            }
+            None => format!("ostler-interrupt-{}", uuid::Uuid::new_v4()),
         };
-        self.control.waiters.push(Waiter { face, what: Waiting::Interrupt(request_id) });
+        match &mut self.wants.interrupt {
+            Some(wish) => wish.cancel_queued |= cancel_queued,
+            None if self.machine.outstanding_interrupt().is_none() => {
+                self.wants.interrupt = Some(Wish { request_id: request_id.clone(), cancel_queued });
+                self.wants.interrupt_since = since;
+            }
+            None => {}
+        }
+        // An interrupt that was sent, or that can't take anything back, leaves it to one request a message.
+        let sent = self.machine.interrupt_status(&request_id) != InterruptStatus::NotSent;
+        if sent || !self.machine.can_cancel_queued() {
+            self.wants.cancels.extend(&wanted);
+        }
+        let what = Waiting::Interrupt(Interrupting { request_id, wanted, since });
+        self.control.waiters.push(Waiter { face, what });
         None
     }
 
@@ -247,14 +276,15 @@ impl Controller {
             None => true,
         });
         self.control.waiters = waiting;
+        self.forget_cancels();
         if self.is_at_rest() {
             self.close_the_journal()?;
             if !self.will_start() {
                 self.wants.interrupt = None;
             }
         }
-        let resolved = |w: &Wish| self.outcome(&Waiting::Interrupt(w.request_id.clone())).is_some();
-        if self.wants.interrupt.as_ref().is_some_and(resolved) {
+        let wish = self.wants.interrupt.as_ref().map(|w| w.request_id.clone());
+        if wish.is_some_and(|id| self.interrupted(&id).is_some()) {
             self.wants.interrupt = None;
         }
         Ok(())
@@ -280,7 +310,7 @@ impl Controller {
         Ok(())
     }
 
-    fn outcome(&self, what: &Waiting) -> Option<Answer> {
+    fn outcome(&mut self, what: &Waiting) -> Option<Answer> {
         match what {
             Waiting::Stop(no) if self.is_at_rest() || self.machine.generation() > *no => {
                 let ended = self.machine.rows().generations.iter().find(|g| g.no == *no);
@@ -292,20 +322,31 @@ impl Controller {
                 let dead = self.machine.phase() == Phase::Cold || self.machine.generation() > *no;
                 dead.then(forced)
             }
-            Waiting::Interrupt(id) => match self.machine.interrupt_status(id) {
-                InterruptStatus::Confirmed(still_queued) => Some(Answer::Confirmed { still_queued }),
-                InterruptStatus::Refused(why) => {
-                    Some(Answer::Forced { why: format!("the child refused: {why}") })
-                }
-                InterruptStatus::Gone => Some(forced()),
-                // It joined one that was written to a child that is dead by now: nobody will ever write it to this one.
-                InterruptStatus::NotSent if !self.is_wished(id) => Some(forced()),
-                InterruptStatus::NotSent if self.machine.open_turn().is_none() => {
-                    (!self.will_start()).then_some(Answer::NothingRunning)
-                }
-                _ if self.machine.phase() == Phase::Cold => Some(forced()),
-                _ => None,
-            },
+            Waiting::Interrupt(interrupting) => {
+                let answer = self.interrupted(&interrupting.request_id)?;
+                self.with_what_was_taken_back(answer, &interrupting.wanted, interrupting.since)
+            }
+            Waiting::Cancel(delivery, since) => self.cancelled(*delivery, *since),
+        }
+    }
+
+    /// What became of an interrupt; None: nothing yet.
+    fn interrupted(&self, request_id: &str) -> Option<Answer> {
+        match self.machine.interrupt_status(request_id) {
+            InterruptStatus::Confirmed(still_queued) => {
+                Some(Answer::Confirmed { still_queued, cancelled: Vec::new() })
+            }
+            InterruptStatus::Refused(why) => {
+                Some(Answer::Forced { why: format!("the child refused: {why}") })
+            }
+            InterruptStatus::Gone => Some(forced()),
+            // It joined one that was written to a child that is dead by now: nobody will ever write it to this one.
+            InterruptStatus::NotSent if !self.is_wished(request_id) => Some(forced()),
+            InterruptStatus::NotSent if self.machine.open_turn().is_none() => {
+                (!self.will_start()).then_some(Answer::NothingRunning)
+            }
+            _ if self.machine.phase() == Phase::Cold => Some(forced()),
+            _ => None,
         }
     }
 
@@ -316,9 +357,11 @@ impl Controller {
 
     /// A child that doesn't even read its pipe can't be asked: the interrupt's deadline counts from the wish.
     fn give_up_deaf_child(&mut self) -> Result<(), ControllerError> {
-        let Some(wish) = &self.wants.interrupt else { return Ok(()) };
+        let asked = self.wants.interrupt.as_ref().map(|wish| (wish, self.wants.interrupt_since));
+        let breaking = self.wants.breaking.as_ref().map(|(wish, since)| (wish, *since));
+        let Some((wish, since)) = asked.or(breaking) else { return Ok(()) };
         let unsent = self.machine.interrupt_status(&wish.request_id) == InterruptStatus::NotSent;
-        let late = self.now() >= self.wants.interrupt_since + self.machine.limits().interrupt;
+        let late = self.now() >= since + self.machine.limits().interrupt;
         let live = matches!(self.machine.phase(), Phase::Resident | Phase::Starting);
         if unsent && late && live && self.machine.open_turn().is_some() && !self.machine.killing() {
             self.say(Event::Expired { deadline: Deadline::Interrupt })?;

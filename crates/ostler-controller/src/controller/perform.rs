@@ -12,6 +12,9 @@ use ostler_store::DbError;
 use ostler_store::db::Claim;
 use serde_json::value::RawValue;
 
+/// The request that takes a message out of the child's queue.
+const CANCEL: &str = "cancel_async_message";
+
 /// What a denied child is told when nobody said anything.
 const NO_REASON: &str = "The user denied this.";
 
@@ -44,8 +47,21 @@ impl Controller {
                 let request_id = request_id.unwrap_or_else(|| self.request_id(subtype));
                 let bytes = request_line(subtype, &request_id, cancel_queued);
                 let subtype = subtype.to_owned();
+                let interrupts = subtype == "interrupt";
                 let line = Line::Request { request_id, subtype, about: None, cancel_queued };
                 self.write_line(line, bytes)?;
+                if interrupts {
+                    crash::point("interrupt-written");
+                }
+            }
+            Action::Cancel { delivery } => {
+                let request_id = self.request_id("cancel");
+                let bytes = build::cancel_async_message(&request_id, delivery.0);
+                let subtype = CANCEL.to_owned();
+                let about = Some(delivery);
+                crash::point("cancelling");
+                self.write_line(Line::Request { request_id, subtype, about, cancel_queued: false }, bytes)?;
+                crash::point("cancel-written");
             }
             Action::Repeat { write, line } => {
                 if let Some(bytes) = self.line_again(&line)? {
@@ -193,6 +209,9 @@ impl Controller {
     fn line_again(&self, line: &Line) -> Result<Option<Vec<u8>>, ControllerError> {
         match line {
             Line::User { delivery } => self.user_line(*delivery).map(Some),
+            Line::Request { request_id, subtype, about: Some(delivery), .. } if subtype == CANCEL => {
+                Ok(Some(build::cancel_async_message(request_id, delivery.0)))
+            }
             Line::Request { request_id, subtype, cancel_queued, .. } => {
                 Ok(Some(request_line(subtype, request_id, *cancel_queued)))
             }

@@ -2,7 +2,7 @@
 
 use super::Controller;
 use super::error::ControllerError;
-use ostler_core::ids::SessionId;
+use ostler_core::ids::{DeliveryId, SessionId};
 use ostler_core::machine::{Action, Machine, Mode, Pending, Policy, Stored, Wish, World};
 use ostler_core::spec::PermissionPolicy;
 use ostler_store::{Db, DbError};
@@ -27,6 +27,10 @@ pub(super) struct Wants {
     pub(super) waits_since: Option<u64>,
     /// Another version is to go on.
     pub(super) leave: bool,
+    /// The interrupt that a delivery with mode `now` needs, and since when.
+    pub(super) breaking: Option<(Wish, u64)>,
+    /// Deliveries that somebody wants back from the child's queue.
+    pub(super) cancels: Vec<DeliveryId>,
     read: Option<Instant>,
     glance: Option<ostler_store::db::Glance>,
     /// When the last turn settled, as far as this controller saw.
@@ -70,9 +74,6 @@ impl Wants {
         self.halted = !record.online();
         self.pending = if self.halted { Vec::new() } else { pending(db, session)? };
         self.pending.retain(|p| !is_final(p.id));
-        if !db.record(session)?.0.online() {
-            self.pending.clear();
-        }
         let stored = db.decisions_to_write(session)?.into_iter().map(|d| Stored {
             generation: d.generation,
             request_id: d.request_id,
@@ -133,15 +134,23 @@ impl Controller {
         self.count_the_wait(now);
         let rows = &self.machine.rows().deliveries;
         self.wants.pending.retain(|p| !rows.iter().any(|d| d.id == p.id && d.state.is_final()));
+        // Nothing is given to a child whose answer would find no room.
+        let pending = if self.full.any() { &[][..] } else { &self.wants.pending };
+        let known = self.wants.breaking.take();
+        self.wants.breaking = self.machine.now_wish(pending).map(|wish| match known {
+            Some((same, since)) if same == wish => (wish, since),
+            _ => (wish, now),
+        });
+        let breaking = self.wants.breaking.as_ref().map(|(wish, _)| wish);
         let world = World {
             now,
-            // Nothing is given to a child whose answer would find no room.
-            pending: if self.full.any() { &[] } else { &self.wants.pending },
+            pending,
             stored: &self.wants.stored,
             policy,
             pipe_ready: ready,
             pipe_capacity: capacity,
-            interrupt: self.wants.interrupt.as_ref(),
+            interrupt: self.wants.interrupt.as_ref().or(breaking),
+            cancels: &self.wants.cancels,
             stop: self.wants.halted,
             hold: self.full.any() || self.wants.halted,
             declared: self.machine.declared().is_some(),

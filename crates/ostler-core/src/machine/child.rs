@@ -43,6 +43,8 @@ pub(super) struct Child {
     /// Our requests that were not answered yet.
     pub(super) asked: BTreeMap<String, Asked>,
     pub(super) interrupt: Option<Interrupt>,
+    /// Deliveries that were asked back from its queue, and whether it gave them back, once it has said so.
+    pub(super) cancels: BTreeMap<DeliveryId, Option<bool>>,
     /// How the last interrupts were answered, newest last; at most [`Child::ANSWERS`].
     pub(super) answers: Vec<(String, InterruptStatus)>,
     pub(super) tasks: Tasks,
@@ -95,7 +97,12 @@ pub(super) struct Observed {
     pub(super) lifecycle: bool,
     /// `session_state_changed`.
     pub(super) state: bool,
+    /// Among its `capabilities`: an interrupt takes back what is queued.
+    pub(super) cancel_queued: bool,
 }
+
+/// The request that takes a message out of the child's queue.
+pub(super) const CANCEL: &str = "cancel_async_message";
 
 /// What `session_state_changed` said last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +137,8 @@ pub(super) struct Unfinished {
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) subtype: String,
+    /// The delivery that it is about.
+    pub(super) about: Option<DeliveryId>,
     pub(super) since: u64,
     pub(super) write: u64,
 }
@@ -138,6 +147,8 @@ pub(super) struct Asked {
 #[derive(Clone, Debug)]
 pub(super) struct Interrupt {
     pub(super) request_id: String,
+    /// It takes back what is queued, too.
+    pub(super) cancel_queued: bool,
     /// When it was written, then when it was confirmed.
     pub(super) since: u64,
     pub(super) confirmed: bool,
@@ -227,6 +238,7 @@ impl Child {
             unfinished: None,
             asked: BTreeMap::new(),
             interrupt: None,
+            cancels: BTreeMap::new(),
             answers: Vec::new(),
             tasks: Tasks::default(),
             meter: Meter::new(baseline),

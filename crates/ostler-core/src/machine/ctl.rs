@@ -1,6 +1,6 @@
 //! A row of ours is applied.
 
-use super::child::{Asked, Child, Ending, Interrupt, InterruptStatus, Unfinished};
+use super::child::{Asked, CANCEL, Child, Ending, Interrupt, InterruptStatus, Unfinished};
 use super::tasks::TaskKind;
 use super::{Declared, Machine, Phase};
 use crate::ctl::{Deadline, EndReason, Event, Line, Row};
@@ -35,6 +35,7 @@ impl Machine {
             }
             Event::TurnBegan { .. } => self.open_new_turn(row.at),
             Event::Settled { gave_up_tasks, .. } => self.settled(*gave_up_tasks, row.at),
+            Event::Cancelled { delivery } => self.taken_back(*delivery),
             Event::Parked { reason } => self.parked = Some((reason.clone(), row.at)),
             Event::Slow { .. } | Event::Foreign { .. } | Event::Note { .. } | Event::Unknown => {}
         }
@@ -95,22 +96,24 @@ impl Machine {
                     c.interrupt.take_if(|i| i.found_nothing() && !c.segment_open);
                 });
             }
-            Line::Request { request_id, subtype, .. } => self.asking(write, request_id, subtype, now),
+            Line::Request { .. } => self.asking(write, line, now),
             Line::Answer { .. } => {}
         }
     }
 
-    fn asking(&mut self, write: u64, request_id: &str, subtype: &str, now: u64) {
+    fn asking(&mut self, write: u64, line: &Line, now: u64) {
+        let Line::Request { request_id, subtype, about, cancel_queued } = line else { return };
         let Some(c) = &mut self.child else { return };
-        c.asked.insert(request_id.to_owned(), Asked { subtype: subtype.to_owned(), since: now, write });
-        match subtype {
+        let asked = Asked { subtype: subtype.clone(), about: *about, since: now, write };
+        c.asked.insert(request_id.clone(), asked);
+        match subtype.as_str() {
             "interrupt" => {
-                let again = c.interrupt.as_ref().is_some_and(|i| i.request_id == request_id);
+                let again = c.interrupt.as_ref().is_some_and(|i| i.request_id == *request_id);
                 if !again {
                     let early = !c.segment_open;
-                    let request_id = request_id.to_owned();
                     c.interrupt = Some(Interrupt {
-                        request_id,
+                        request_id: request_id.clone(),
+                        cancel_queued: *cancel_queued,
                         since: now,
                         confirmed: false,
                         early,
@@ -120,6 +123,9 @@ impl Machine {
                     });
                     c.interrupt_expired = false;
                 }
+            }
+            CANCEL => {
+                c.cancels.extend(about.map(|delivery| (delivery, None)));
             }
             "end_session" => {
                 if let Some(ending) = &mut c.ending {

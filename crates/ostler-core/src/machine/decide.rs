@@ -24,6 +24,8 @@ pub struct World<'a> {
     pub pipe_capacity: u64,
     /// Somebody wants the turn interrupted.
     pub interrupt: Option<&'a Wish>,
+    /// Deliveries that somebody wants back from the child's queue.
+    pub cancels: &'a [DeliveryId],
     /// Somebody wants the child gone now.
     pub stop: bool,
     /// Nothing may be started (disk full, leaving).
@@ -119,6 +121,11 @@ pub enum Action {
         subtype: &'static str,
         /// For an interrupt: with `cancel_queued`.
         cancel_queued: bool,
+    },
+    /// Ask the child for a delivery that is in its queue.
+    Cancel {
+        /// Which.
+        delivery: DeliveryId,
     },
     /// Write again what an earlier controller began and may not have finished.
     Repeat {
@@ -273,7 +280,12 @@ impl Machine {
         }
         if let Some(again) = child.interrupt.as_ref().filter(|i| i.again) {
             let request_id = Some(format!("{}-again", again.request_id));
-            return Some(Action::Request { request_id, subtype: "interrupt", cancel_queued: false });
+            let cancel_queued = again.cancel_queued;
+            return Some(Action::Request { request_id, subtype: "interrupt", cancel_queued });
+        }
+        // Before an interrupt, behind which the first of them would run at once.
+        if let Some(&delivery) = world.cancels.iter().find(|id| self.can_be_asked_back(**id)) {
+            return Some(Action::Cancel { delivery });
         }
         let wish =
             world.interrupt.filter(|_| self.open_turn().is_some() && !child.breaks_off(self.all_final()))?;
@@ -303,7 +315,7 @@ impl Machine {
             }
             let rests = child.settled || child.first_write.is_none();
             let makes_room = self.waits_for_the_declared(world);
-            let done = rests && (makes_room || self.next_pending(world).is_none());
+            let done = rests && (makes_room || self.next_pending(world.pending).is_none());
             let rested = makes_room || world.rested >= self.limits.linger;
             return (done && rested).then_some(Action::End { why: EndReason::Settled });
         }

@@ -1,7 +1,7 @@
 //! A line of the child's is applied.
 
 use super::Machine;
-use super::child::{Activity, Alone, ChildState, InterruptStatus};
+use super::child::{Activity, Alone, CANCEL, ChildState, InterruptStatus};
 use super::outcome::{Verdict, classify};
 use crate::rows::Turn;
 use claude_wire::{
@@ -114,7 +114,11 @@ impl Machine {
         }
         self.renamed(line.common.session_id.as_deref());
         self.segment_began();
-        self.with_child(|c| c.observed.init = true);
+        let cancel_queued = line.capabilities.iter().any(|c| c == "interrupt_cancel_queued_v1");
+        self.with_child(|c| {
+            c.observed.init = true;
+            c.observed.cancel_queued |= cancel_queued;
+        });
     }
 
     /// The model is at work: opens the segment, and notes a turn that no delivery of ours began.
@@ -338,13 +342,14 @@ impl Machine {
     }
 
     fn on_response(&mut self, line: &ControlResponse, now: u64) {
+        let behind = self.runs_behind_interrupt(&line.still_queued);
         let Some(child) = &mut self.child else { return };
         let Some(asked) = child.asked.remove(&line.request_id) else { return };
         child.read_all |= asked.write > child.last_user_write;
         match asked.subtype.as_str() {
             "interrupt" => {
                 let status = if line.ok {
-                    InterruptStatus::Confirmed(line.still_queued.clone())
+                    InterruptStatus::Confirmed(behind)
                 } else {
                     InterruptStatus::Refused(line.error.clone().unwrap_or_default())
                 };
@@ -358,6 +363,11 @@ impl Machine {
                     }
                 }
                 child.remember_answer(&line.request_id, status);
+                self.given_back(&line.cancelled);
+                self.interrupt_over_at_rest();
+            }
+            CANCEL => {
+                self.cancel_answered(asked.about, line.ok && line.was_cancelled == Some(true));
                 self.interrupt_over_at_rest();
             }
             "initialize" => self.relisted(line),

@@ -211,7 +211,7 @@ impl Machine {
     }
 
     /// A final state stays; anything else only moves on.
-    fn advance(&mut self, id: DeliveryId, next: DeliveryState) {
+    pub(super) fn advance(&mut self, id: DeliveryId, next: DeliveryState) {
         let Some(row) = self.rows.deliveries.iter_mut().find(|d| d.id == id) else { return };
         if !row.state.is_final() && (next.is_final() || next > row.state) {
             row.state = next;

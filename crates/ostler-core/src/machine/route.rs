@@ -1,22 +1,54 @@
 //! A delivery becomes a steer, a feed or a wake. ostler decides, not the caller.
 
-use super::decide::{Action, Mode, Pending, World};
-use super::{Machine, Phase};
+use super::child::Child;
+use super::decide::{Action, Mode, Pending, Wish, World};
+use super::{InterruptStatus, Machine, Phase};
 use crate::ctl::EndReason;
+use crate::rows::DeliveryState;
 
 impl Machine {
-    /// The first delivery that the current child was not given.
-    pub(super) fn next_pending<'w>(&self, world: &World<'w>) -> Option<&'w Pending> {
+    /// The first delivery that the current child was not given; those that say `now` go before all but what an earlier
+    /// child had begun with: an older CLI drops such a one by a replay, which must not fall into another one's turn.
+    pub(super) fn next_pending<'w>(&self, pending: &'w [Pending]) -> Option<&'w Pending> {
         let no = self.child.as_ref().filter(|c| c.phase != Phase::Cold).map(|c| c.no);
         let fresh = |p: &&Pending| no.is_none_or(|no| !self.was_offered(p.id, no)) && !self.is_final(p.id);
-        world.pending.iter().find(fresh)
+        let begun = |id| self.rows.deliveries.iter().any(|d| d.id == id && d.state == DeliveryState::Started);
+        pending.iter().filter(fresh).min_by_key(|p| match p.mode {
+            _ if begun(p.id) => 0,
+            Mode::Now => 1,
+            Mode::Auto | Mode::Queue => 2,
+        })
+    }
+
+    /// The interrupt that the next delivery asks for, because it says `now` and something runs. Its id follows from the
+    /// delivery, so that each is interrupted for once, whoever looks.
+    #[must_use]
+    pub fn now_wish(&self, pending: &[Pending]) -> Option<Wish> {
+        let child = self.child.as_ref().filter(|c| c.phase == Phase::Resident && c.ending.is_none())?;
+        let next = self.next_pending(pending).filter(|next| self.must_break_off(child, next))?;
+        let free = !child.breaks_off(self.all_final());
+        free.then(|| Wish { request_id: now_request(next), cancel_queued: false })
+    }
+
+    /// What runs is to be broken off before this is written, and was not yet.
+    fn must_break_off(&self, child: &Child, next: &Pending) -> bool {
+        let busy = self.open_turn().is_some() && (child.segment_open || !self.all_final());
+        let unsent = || child.interrupt_status(&now_request(next)) == InterruptStatus::NotSent;
+        next.mode == Mode::Now && busy && unsent()
+    }
+
+    /// Everything is said and only background tasks keep the turn from settling, which may take hours. Where nothing
+    /// keeps it, a message of its own turn waits for that.
+    fn rests_beside_tasks(&self, child: &Child) -> bool {
+        let tasks = child.tasks.any_live() && child.tasks.waiting_since().is_none();
+        !child.segment_open && self.all_final() && tasks
     }
 
     /// **Steer** into the running turn, or **feed** a child that is at rest; None when it has to wait. Nothing is
     /// given to a child whose agent has declared: what comes then is a wake.
     pub(super) fn route(&self, world: &World<'_>) -> Option<Action> {
         let child = self.child.as_ref().filter(|c| c.phase == Phase::Resident && c.ending.is_none())?;
-        let next = self.next_pending(world)?;
+        let next = self.next_pending(world.pending)?;
         let fresh = child.first_write.is_none();
         if world.declared && !fresh {
             return None;
@@ -27,7 +59,12 @@ impl Machine {
             // A longer line may only be the first of a fresh generation: one that is cut off spoils the pipe.
             return (!steers).then_some(Action::End { why: EndReason::Settled });
         }
-        if steers && (next.mode == Mode::Queue || child.breaks_off(self.all_final())) {
+        let waits = match next.mode {
+            Mode::Queue => !self.rests_beside_tasks(child),
+            Mode::Now => self.must_break_off(child, next),
+            Mode::Auto => false,
+        };
+        if steers && (waits || child.breaks_off(self.all_final())) {
             return None;
         }
         Some(Action::WriteUser { delivery: next.id })
@@ -36,12 +73,12 @@ impl Machine {
     /// A delivery waits behind a declared record, and for how long its old child may still talk.
     pub(super) fn waits_for_the_declared(&self, world: &World<'_>) -> bool {
         let old = self.child.as_ref().is_some_and(|c| c.first_write.is_some());
-        world.declared && old && self.next_pending(world).is_some()
+        world.declared && old && self.next_pending(world.pending).is_some()
     }
 
     /// **Wake**: a generation for the next delivery.
     pub(super) fn wake(&self, world: &World<'_>) -> Option<Action> {
-        let next = self.next_pending(world).filter(|_| !world.hold && !world.stop)?;
+        let next = self.next_pending(world.pending).filter(|_| !world.hold && !world.stop)?;
         let may = world.pending.iter().any(|p| self.may_wake(p) && !self.is_final(p.id));
         may.then_some(Action::Spawn { delivery: next.id })
     }
@@ -50,4 +87,9 @@ impl Machine {
     pub(super) fn may_wake(&self, pending: &Pending) -> bool {
         self.parked.as_ref().is_none_or(|(_, at)| pending.accepted_at > *at)
     }
+}
+
+/// The request id of the interrupt for a delivery that says `now`.
+fn now_request(next: &Pending) -> String {
+    format!("ostler-now-{}", next.id)
 }

@@ -109,9 +109,22 @@ impl Machine {
             (true, ChildState::Idle) => Settling::Over,
             // It never said so, and everything else is over for a long time.
             (true, _) if quiet_for(self.limits.slow) => Settling::Expire(Deadline::Quiet),
+            (true, _) if self.nothing_ran(child) && quiet_for(self.limits.quiet) => {
+                Settling::Expire(Deadline::Quiet)
+            }
             (false, _) if quiet_for(self.limits.quiet) => Settling::Over,
             _ => Settling::Wait,
         }
+    }
+
+    /// Everything of the turn was taken back before the model saw any of it, and the child has read that. It may have
+    /// said that it runs, and then says nothing more.
+    fn nothing_ran(&self, child: &Child) -> bool {
+        let Some(turn) = self.rows.turns.last().filter(|t| t.settled_at.is_none() && t.results == 0) else {
+            return false;
+        };
+        let mut mine = self.rows.deliveries.iter().filter(|d| d.turn == turn.no && d.generation == child.no);
+        child.read_all && mine.all(|d| d.state == DeliveryState::Cancelled)
     }
 
     /// The row that says so is applied.

@@ -2,9 +2,9 @@
 
 use super::face::Face;
 use super::words;
-use crate::failure::Failure;
+use crate::failure::{Failure, UsageError};
 use ostler_controller::client::Ostler;
-use ostler_core::ids::SessionId;
+use ostler_core::ids::{DeliveryId, SessionId};
 use ostler_store::db::SessionRow;
 
 /// Shortest part of an id that is printed.
@@ -13,6 +13,17 @@ const SHORTEST: usize = 8;
 /// The one session whose id begins with `name`, or whose label it is.
 pub(super) fn session(ostler: &Ostler, name: &str) -> Result<SessionRow, Failure> {
     Ok(ostler.db().find_session(name)?)
+}
+
+/// The one message of the session whose id begins with `name`.
+pub(super) fn delivery(ostler: &Ostler, row: &SessionRow, name: &str) -> Result<DeliveryId, Failure> {
+    let begins = |id: &DeliveryId| !name.is_empty() && id.to_string().starts_with(&name.to_lowercase());
+    let found: Vec<_> = ostler.db().deliveries(row.id)?.into_iter().map(|d| d.id).filter(begins).collect();
+    match found[..] {
+        [one] => Ok(one),
+        [] => Err(UsageError::NoMessage { name: name.to_owned() }.into()),
+        _ => Err(UsageError::WhichMessage { name: name.to_owned() }.into()),
+    }
 }
 
 /// The shortest beginning of the id, eight characters at least, that means this session and no other.

@@ -31,6 +31,7 @@ use ostler_store::{Cursor, Entry, SessionFile};
 ///
 ///     ostler send 4f3a2b1c "Also update the changelog"
 ///     ostler send --watch nightly "What did you find?"
+///     ostler send --now nightly "Stop that; look at the log first"
 ///     ostler send --wait 4f3a2b1c "Summarise" --json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -48,9 +49,12 @@ pub(super) struct SendArgs {
     /// Come back at the answer, or when everything has settled
     #[arg(long, value_name = "WHAT", default_value = "settled")]
     until: UntilChoice,
-    /// Not into a running turn: as a turn of its own behind it
+    /// Not into what runs: as a turn of its own, as soon as the model is at rest (background tasks may run on)
     #[arg(long)]
     queue: bool,
+    /// Break off what runs, and say this next, before every message that was not written to claude yet
+    #[arg(long, conflicts_with = "queue")]
+    now: bool,
     /// Your own name for the message: sent twice under the same name, it is delivered once
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -60,7 +64,11 @@ pub(super) fn send(args: SendArgs, face: &mut Face) -> Result<Exit, Failure> {
     let text = args.prompt.read()?;
     let ostler = face.open()?;
     let row = found::session(&ostler, &args.session)?;
-    let mode = if args.queue { Mode::Queue } else { Mode::Auto };
+    let mode = match (args.now, args.queue) {
+        (true, _) => Mode::Now,
+        (false, true) => Mode::Queue,
+        (false, false) => Mode::Auto,
+    };
     // Before the delivery, so that nothing of what it does is missed.
     let from = end_of_journal(&ostler, &row)?;
     let message = created::message(text, mode, args.key);

@@ -14,7 +14,10 @@ use std::io;
 impl From<UsageError> for Failure {
     fn from(error: UsageError) -> Self {
         let kind = match &error {
-            UsageError::WhichQuestion { .. } | UsageError::NoQuestion { .. } => Kind::NotFound,
+            UsageError::WhichQuestion { .. }
+            | UsageError::NoQuestion { .. }
+            | UsageError::NoMessage { .. }
+            | UsageError::WhichMessage { .. } => Kind::NotFound,
             _ => Kind::Usage,
         };
         let hint = match &error {
@@ -30,6 +33,9 @@ impl From<UsageError> for Failure {
             UsageError::WhichQuestion { requests, .. } => Some(format!("open are: {}", requests.join(", "))),
             UsageError::NotInside { .. } => {
                 Some("claude's own tools run it; ostler puts the variables into its environment".to_owned())
+            }
+            UsageError::NoMessage { .. } | UsageError::WhichMessage { .. } => {
+                Some("`ostler show SESSION --json` lists them all".to_owned())
             }
             UsageError::NoQuestion { .. } => Some("`ostler pending` shows what is open".to_owned()),
             _ => None,
@@ -73,6 +79,11 @@ impl From<ClientError> for Failure {
             ClientError::OtherBody => {
                 Self::new(Kind::Conflict, error).hint("use another --key for another message")
             }
+            ClientError::TooLate { .. } => Self::new(Kind::Conflict, error).hint(
+                "`ostler interrupt SESSION` breaks off what runs; `ostler show SESSION` tells how it stands",
+            ),
+            ClientError::NoDelivery { .. } => Self::new(Kind::NotFound, error)
+                .hint("`ostler show SESSION` lists the messages under way, with --json all of them"),
             ClientError::NoQuestion => {
                 Self::new(Kind::NotFound, error).hint("`ostler pending` shows what is open")
             }

@@ -43,6 +43,18 @@ pub enum UsageError {
         /// `/clear`, `/resume`, `/exit`.
         word: String,
     },
+    /// No message of the session has an id that begins so.
+    #[error("the session has no message {name:?}")]
+    NoMessage {
+        /// The beginning.
+        name: String,
+    },
+    /// Several have.
+    #[error("several messages of the session begin with {name:?}")]
+    WhichMessage {
+        /// The beginning.
+        name: String,
+    },
     /// A file can't be read.
     #[error("failed to read {}", path.display())]
     File {

@@ -148,6 +148,9 @@ impl ControlEvent {
             },
             E::TurnBegan { turn } => Self { kind: "turn_began", turn: Some(*turn), ..self },
             E::Settled { turn, .. } => Self { kind: "settled", turn: Some(*turn), ..self },
+            E::Cancelled { delivery } => {
+                Self { kind: "cancelled", delivery: Some(delivery.to_string()), ..self }
+            }
             E::Parked { reason } => Self { kind: "parked", message: Some(reason.clone()), ..self },
             E::Slow { silent } => {
                 Self { kind: "slow", message: Some(format!("silent for {} s", silent / 1000)), ..self }

@@ -2,7 +2,7 @@
 
 use super::event::{decision_word, word_of};
 use crate::cli::Question;
-use ostler_controller::client::{Closed, Interrupted, Resumed, Rubbish, Stopped, Tree, Verdict};
+use ostler_controller::client::{BrokenOff, Closed, Interrupted, Resumed, Rubbish, Stopped, Tree, Verdict};
 use ostler_core::ids::{DeliveryId, SessionId};
 use ostler_core::record::Declaration;
 use ostler_store::db::PermissionRow;
@@ -44,17 +44,32 @@ pub(crate) struct InterruptDocument {
     session: String,
     result: &'static str,
     still_queued: Vec<String>,
+    cancelled: Vec<String>,
     why: Option<String>,
 }
 
 impl InterruptDocument {
-    pub(crate) fn of(session: SessionId, done: &Interrupted) -> Self {
-        let (result, still_queued, why) = match done {
+    pub(crate) fn of(session: SessionId, done: &BrokenOff) -> Self {
+        let (result, still_queued, why) = match &done.how {
             Interrupted::Confirmed(queued) => ("confirmed", queued.clone(), None),
             Interrupted::NothingRunning => ("nothing_running", Vec::new(), None),
             Interrupted::Forced(why) => ("forced", Vec::new(), Some(why.clone())),
         };
-        Self { session: session.to_string(), result, still_queued, why }
+        let cancelled = done.cancelled.iter().map(ToString::to_string).collect();
+        Self { session: session.to_string(), result, still_queued, cancelled, why }
+    }
+}
+
+/// `cancel`.
+#[derive(Debug, Serialize)]
+pub(crate) struct CancelDocument {
+    session: String,
+    delivery: String,
+}
+
+impl CancelDocument {
+    pub(crate) fn of(session: SessionId, delivery: DeliveryId) -> Self {
+        Self { session: session.to_string(), delivery: delivery.to_string() }
     }
 }
 

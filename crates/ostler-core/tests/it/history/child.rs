@@ -35,6 +35,7 @@ enum Effect {
     Total(&'static str, Amount),
     Ended(Vec<Uuid>, End),
     Dropped(Uuid),
+    GivenBack(Vec<Uuid>),
     Renamed(Uuid),
 }
 
@@ -245,6 +246,7 @@ impl Child {
                 }
             }
             Effect::Dropped(message) => drop(truth.dropped.insert(message)),
+            Effect::GivenBack(messages) => truth.given_back.extend(messages),
             Effect::Renamed(conversation) => truth.conversation = conversation,
         }
     }
@@ -352,7 +354,7 @@ impl Child {
             }
         }
         if !clear {
-            let line = self.lines.init(self.conversation);
+            let line = self.lines.init(self.conversation, self.dialect.lifecycle);
             self.say(line, vec![]);
             if !self.dialect.lifecycle {
                 messages.iter().for_each(|m| self.say(Lines::replay(*m), vec![]));
@@ -564,7 +566,7 @@ impl Child {
         if self.dialect.lifecycle {
             self.totals.clear();
         }
-        let line = self.lines.init(conversation);
+        let line = self.lines.init(conversation, self.dialect.lifecycle);
         self.say(line, vec![Effect::Renamed(conversation)]);
         self.result(segment, &SUCCESS, 1);
     }
@@ -609,7 +611,7 @@ impl Child {
             }
             "control_request" => {
                 let id = line["request_id"].as_str().unwrap().to_owned();
-                self.asked(&id, line["request"]["subtype"].as_str().unwrap(), choice, truth);
+                self.asked(&id, &line["request"], choice, truth);
             }
             other => panic!("the child was sent a line of type {other}"),
         }
@@ -638,8 +640,38 @@ impl Child {
         }
     }
 
-    fn asked(&mut self, id: &str, subtype: &str, choice: u32, truth: &mut Truth) {
-        match subtype {
+    /// Takes a message back that is in its queue.
+    fn give_back(&mut self, id: &str, message: Uuid) {
+        let at = self.queue.iter().position(|(queued, _)| *queued == message);
+        let effects = match at.and_then(|at| self.queue.remove(at)) {
+            Some(_) => {
+                self.receipt(message, "cancelled", vec![]);
+                vec![Effect::GivenBack(vec![message])]
+            }
+            None => vec![],
+        };
+        let gave = at.is_some();
+        self.say(
+            format!(
+                r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"{id}","response":{{"cancelled":{gave}}}}}}}"#
+            ),
+            effects,
+        );
+    }
+
+    /// What is queued, taken back by an interrupt that can; as it says it.
+    fn drop_queue(&mut self) -> (String, Vec<Effect>) {
+        let dropped: Vec<Uuid> = self.queue.drain(..).map(|(message, _)| message).collect();
+        dropped.iter().for_each(|m| self.receipt(*m, "cancelled", vec![]));
+        let list: Vec<_> = dropped.iter().map(|m| format!("\"{m}\"")).collect();
+        (format!(r#","cancelled":[{}]"#, list.join(",")), vec![Effect::GivenBack(dropped)])
+    }
+
+    fn asked(&mut self, id: &str, request: &serde_json::Value, choice: u32, truth: &mut Truth) {
+        match request["subtype"].as_str().unwrap() {
+            "cancel_async_message" => {
+                self.give_back(id, request["message_uuid"].as_str().unwrap().parse().unwrap());
+            }
             "initialize" => {
                 let pending = match self.segment.as_ref().map(|s| &s.at) {
                     Some(At::Asking { call, request }) => {
@@ -659,16 +691,20 @@ impl Child {
                 }
             }
             "interrupt" => {
+                let drops = self.dialect.lifecycle && request["cancel_queued"] == true;
+                let (cancelled, effects) = if drops { self.drop_queue() } else { Default::default() };
                 let queued: Vec<_> = self.queue.iter().map(|(m, _)| format!("\"{m}\"")).collect();
                 let receipt = match self.dialect.lifecycle {
-                    true => format!(r#","response":{{"still_queued":[{}]}}"#, queued.join(",")),
+                    true => {
+                        format!(r#","response":{{"still_queued":[{}]{cancelled}}}"#, queued.join(","))
+                    }
                     false => String::new(),
                 };
                 self.say(
                     format!(
                         r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"{id}"{receipt}}}}}"#
                     ),
-                    vec![],
+                    effects,
                 );
                 let started = self.segment.as_ref().is_some_and(|s| !matches!(s.at, At::Open));
                 if started {

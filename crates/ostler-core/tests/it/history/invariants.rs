@@ -51,12 +51,16 @@ fn every_message_ended(session: &Session, rows: &Projection, parked: bool) {
     for sent in &session.sent {
         let id = sent.id();
         let Some(row) = rows.deliveries.iter().find(|d| d.id == id) else {
-            assert!(parked, "{id} was never written");
+            assert!(parked || session.taken.contains(&id), "{id} was never written");
             continue;
         };
         let parked = parked && !session.record.closed;
         assert!(row.state.is_final() || parked, "{id} ends as {:?}", row.state);
         let truth = &session.truth;
+        assert!(!session.taken.contains(&id), "{id} was taken back and written");
+        if truth.given_back.contains(&id.0) {
+            assert_eq!(row.state, DeliveryState::Cancelled, "{id} was given back");
+        }
         let runs = truth.runs.get(&id.0).map_or(&[][..], Vec::as_slice);
         match row.state {
             DeliveryState::Completed => {

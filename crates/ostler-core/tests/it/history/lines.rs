@@ -33,9 +33,10 @@ impl Lines {
         self.system("session_state_changed", &format!(r#""state":"{state}","#))
     }
 
-    pub(super) fn init(&mut self, conversation: Uuid) -> String {
+    pub(super) fn init(&mut self, conversation: Uuid, can_cancel: bool) -> String {
+        let can = if can_cancel { r#""interrupt_cancel_queued_v1""# } else { "" };
         format!(
-            r#"{{"type":"system","subtype":"init","model":"a","claude_code_version":"2","apiKeySource":"k","uuid":"{}","session_id":"{conversation}"}}"#,
+            r#"{{"type":"system","subtype":"init","model":"a","claude_code_version":"2","apiKeySource":"k","capabilities":[{can}],"uuid":"{}","session_id":"{conversation}"}}"#,
             self.uuid()
         )
     }

@@ -22,6 +22,9 @@ pub(super) struct Seen {
     adoptions: u64,
     declarations: u64,
     closed: u64,
+    /// Messages that were taken back in the store, and by the child.
+    taken: u64,
+    given_back: u64,
 }
 
 impl Seen {
@@ -37,6 +40,8 @@ impl Seen {
         self.adoptions += other.adoptions;
         self.declarations += other.declarations;
         self.closed += other.closed;
+        self.taken += other.taken;
+        self.given_back += other.given_back;
     }
 
     /// Every kind of end came up.
@@ -54,6 +59,8 @@ impl Seen {
             self.declarations,
             self.closed,
         ];
+        let back = [self.taken, self.given_back];
+        assert!(back.iter().all(|n| *n > 0), "no message was taken back in some way: {back:?}");
         assert!(turns.iter().all(|n| *n > 0), "some end never came up: {turns:?}");
     }
 }
@@ -101,6 +108,8 @@ pub(super) fn play(history: &History) -> (u64, Seen) {
     seen.generations = u64::from(session.spawned);
     seen.declarations = u64::from(session.declarations);
     seen.closed = u64::from(session.record.closed);
+    seen.taken = session.taken.len() as u64;
+    seen.given_back = session.truth.given_back.len() as u64;
     (done, seen)
 }
 
@@ -133,13 +142,16 @@ const fn word(step: Step) -> &'static str {
         35..=59 => "the controller goes around",
         60..=65 => "the controller is killed on its way",
         66..=76 => "time passes",
-        77..=84 => "a message is sent",
+        77..=82 => "a message is sent",
+        83..=84 => "a message that says now",
         85..=86 => "a message for the queue",
         87 => "a long message",
         88 => "/clear",
-        89..=90 => "an interrupt",
+        89 => "an interrupt",
+        90 => "an interrupt that takes back what waits",
         91 => "a stop, a resume, a close, a declaration",
-        92..=94 => "a decision",
+        92..=93 => "a decision",
+        94 => "a message is wanted back",
         95..=96 => "the child dies",
         97 => "the child goes deaf",
         _ => "the controller is killed",
@@ -158,18 +170,21 @@ fn one(session: &mut Session, (kind, arg): Step, seen: &mut Seen) -> u64 {
             seen.adoptions += u64::from(session.machine.is_none());
         }
         66..=76 => return time(session, arg),
-        77..=84 => session.send(Mode::Auto, "hello"),
+        77..=82 => session.send(Mode::Auto, "hello"),
+        83..=84 => session.send(Mode::Now, "now"),
         85..=86 => session.send(Mode::Queue, "later"),
         87 => session.send(Mode::Auto, &"long ".repeat(300)),
         88 => session.send(Mode::Auto, "/clear"),
-        89..=90 => session.interrupt(),
+        89 => session.interrupt(),
+        90 => session.interrupt_and_cancel(),
         91 => match arg % 16 {
             0..=4 => session.apply(&RecordEvent::Stops),
             5..=9 => session.apply(&RecordEvent::Resumes),
             10 if arg >> 8 & 3 == 0 => session.apply(&RecordEvent::Closes),
             _ => session.declare(arg >> 10),
         },
-        92..=94 => session.decide_question(arg % 3 != 0),
+        92..=93 => session.decide_question(arg % 3 != 0),
+        94 => session.cancel(arg),
         95..=96 => {
             let exit = match arg % 4 {
                 0 => Exit::Code(0),

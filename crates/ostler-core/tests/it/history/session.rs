@@ -10,7 +10,7 @@ use ostler_core::ctl::{
 use ostler_core::ids::{ConversationId, DeliveryId, Millis};
 use ostler_core::limits::Limits;
 use ostler_core::machine::{
-    Action, InterruptStatus, Machine, Mode, Pending, Phase, Policy, Stored, Wish, World,
+    Action, CancelStatus, InterruptStatus, Machine, Mode, Pending, Phase, Policy, Stored, Wish, World,
 };
 use ostler_core::record::Record;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -67,6 +67,13 @@ pub(super) struct Session {
     pub(super) sent: Vec<Sent>,
     stored: Vec<Stored>,
     wish: Option<(Wish, u64)>,
+    /// The interrupt that a delivery with mode `now` needs, and since when.
+    breaking: Option<(Wish, u64)>,
+    /// Messages that somebody wants back from the child's queue.
+    cancels: Vec<DeliveryId>,
+    /// Messages that a controller has claimed, and those that were taken back in the store.
+    claimed: BTreeSet<DeliveryId>,
+    pub(super) taken: BTreeSet<DeliveryId>,
     rested: Option<u64>,
     /// Since when a message has been waiting behind a declared record.
     pub(super) waits: Option<u64>,
@@ -104,6 +111,10 @@ impl Session {
             sent: Vec::new(),
             stored: Vec::new(),
             wish: None,
+            breaking: None,
+            cancels: Vec::new(),
+            claimed: BTreeSet::new(),
+            taken: BTreeSet::new(),
             rested: None,
             waits: None,
             declarations: 0,
@@ -168,6 +179,47 @@ impl Session {
         let line_len = build::user_line(id.0, &Content::Text(content.to_owned()), None).len() as u64;
         let pending = Pending { id, mode, line_len, accepted_at: self.wall() };
         self.sent.push(Sent { pending, content: content.to_owned() });
+    }
+
+    /// Somebody wants a message back.
+    pub(super) fn cancel(&mut self, which: u32) {
+        if self.sent.is_empty() {
+            return;
+        }
+        let id = self.sent[which as usize % self.sent.len()].id();
+        if self.machine.is_some() {
+            drop(self.take_back(id));
+        } else if !self.claimed.contains(&id) {
+            // In the store, which nobody has to be there for.
+            self.taken.insert(id);
+        }
+    }
+
+    fn take_back(&mut self, id: DeliveryId) -> Result<(), Killed> {
+        match self.machine.as_ref().unwrap().cancel_status(id) {
+            CancelStatus::Unwritten => drop(self.taken.insert(id)),
+            CancelStatus::Waiting => self.say(Event::Cancelled { delivery: id })?,
+            CancelStatus::Queued => self.cancels.push(id),
+            CancelStatus::Asked | CancelStatus::Started | CancelStatus::Final(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The same for everything that waits, with an interrupt.
+    pub(super) fn interrupt_and_cancel(&mut self) {
+        let Some(machine) = &self.machine else { return };
+        let by_itself = machine.can_cancel_queued() && self.wish.is_none();
+        let ids: Vec<_> = self.sent.iter().map(Sent::id).collect();
+        for id in ids {
+            let status = self.machine.as_ref().unwrap().cancel_status(id);
+            if !(status == CancelStatus::Queued && by_itself) && self.take_back(id).is_err() {
+                return;
+            }
+        }
+        self.interrupt();
+        if let Some((wish, _)) = &mut self.wish {
+            wish.cancel_queued = true;
+        }
     }
 
     pub(super) fn interrupt(&mut self) {
@@ -323,6 +375,8 @@ impl Session {
         self.machine = None;
         self.half |= self.long.take().is_some();
         self.wish = None;
+        self.breaking = None;
+        self.cancels.clear();
         self.rested = None;
         self.waits = None;
     }
@@ -444,7 +498,7 @@ impl Session {
         if self.halted() {
             return Vec::new();
         }
-        self.sent.iter().map(|s| s.pending).collect()
+        self.sent.iter().map(|s| s.pending).filter(|p| !self.taken.contains(&p.id)).collect()
     }
 
     fn act(&mut self) -> Result<(), Killed> {
@@ -459,10 +513,16 @@ impl Session {
         panic!("the machine goes round in circles: {:?}", self.decide());
     }
 
-    fn decide(&self) -> Option<Action> {
+    fn decide(&mut self) -> Option<Action> {
         let machine = self.machine.as_ref()?;
         let ended = |id| machine.rows().deliveries.iter().any(|d| d.id == id && d.state.is_final());
         let pending: Vec<_> = self.pending().into_iter().filter(|p| !ended(p.id)).collect();
+        let known = self.breaking.take();
+        self.breaking = machine.now_wish(&pending).map(|wish| match known {
+            Some((same, since)) if same == wish => (wish, since),
+            _ => (wish, self.now),
+        });
+        let breaking = self.breaking.as_ref().map(|(wish, _)| wish);
         machine.decide(&World {
             now: self.now,
             pending: &pending,
@@ -470,7 +530,8 @@ impl Session {
             policy: self.policy,
             pipe_ready: self.child.is_some() && self.pipe.is_empty() && !self.half && self.long.is_none(),
             pipe_capacity: PIPE,
-            interrupt: self.wish.as_ref().map(|(w, _)| w),
+            interrupt: self.wish.as_ref().map(|(w, _)| w).or(breaking),
+            cancels: &self.cancels,
             stop: self.halted(),
             hold: self.halted(),
             declared: machine.declared().is_some(),
@@ -481,35 +542,46 @@ impl Session {
 
     fn perform(&mut self, action: Action) -> Result<bool, Killed> {
         match action {
-            Action::Spawn { delivery } => self.spawn(delivery)?,
+            Action::Spawn { delivery } => {
+                self.claimed.insert(delivery);
+                self.step()?;
+                self.spawn(delivery)?;
+            }
             Action::WriteUser { delivery } => {
+                self.claimed.insert(delivery);
+                self.step()?;
                 self.rested = None;
                 let bytes = self.user_line(delivery);
                 self.write(Line::User { delivery }, bytes)?;
             }
-            Action::Request { request_id, subtype, .. } => {
+            Action::Cancel { delivery } => {
+                let write = self.machine.as_ref().unwrap().next_write();
+                let request_id = format!("o-cancel-{}-{write}", self.files.len());
+                let bytes = build::cancel_async_message(&request_id, delivery.0);
+                let subtype = "cancel_async_message".to_owned();
+                let about = Some(delivery);
+                self.write(Line::Request { request_id, subtype, about, cancel_queued: false }, bytes)?;
+            }
+            Action::Request { request_id, subtype, cancel_queued } => {
                 let machine = self.machine.as_ref().unwrap();
                 let request_id = request_id.unwrap_or_else(|| {
                     format!("o-{subtype}-{}-{}", machine.generation(), machine.next_write())
                 });
-                let bytes = request_line(subtype, &request_id);
+                let bytes = request_line(subtype, &request_id, None, cancel_queued);
                 if subtype == "interrupt" {
                     self.interrupting = Some((machine.generation(), self.results(machine.consumed())));
                 }
                 self.write(
-                    Line::Request {
-                        request_id,
-                        subtype: subtype.to_owned(),
-                        about: None,
-                        cancel_queued: false,
-                    },
+                    Line::Request { request_id, subtype: subtype.to_owned(), about: None, cancel_queued },
                     bytes,
                 )?;
             }
             Action::Repeat { write, line } => {
                 let bytes = match &line {
                     Line::User { delivery } => self.user_line(*delivery),
-                    Line::Request { request_id, subtype, .. } => request_line(subtype, request_id),
+                    Line::Request { request_id, subtype, about, cancel_queued } => {
+                        request_line(subtype, request_id, *about, *cancel_queued)
+                    }
                     Line::Answer { request_id } => self.answer_line(request_id),
                 };
                 self.put(write, bytes)?;
@@ -630,6 +702,17 @@ impl Session {
     fn answer_waiters(&mut self) -> Result<(), Killed> {
         let machine = self.machine.as_ref().unwrap();
         let cold = machine.phase() == Phase::Cold;
+        if let Some((_, since)) = &self.breaking
+            && self.wish.is_none()
+        {
+            let live = matches!(machine.phase(), Phase::Resident | Phase::Starting);
+            let late = self.now >= since + self.limits.interrupt;
+            if late && live && machine.open_turn().is_some() && !machine.killing() {
+                self.interrupting = Some((machine.generation(), self.results(machine.consumed())));
+                return self.say(Event::Expired { deadline: Deadline::Interrupt });
+            }
+        }
+        self.cancels.retain(|id| machine.cancel_status(*id) == CancelStatus::Queued);
         if let Some((wish, since)) = &self.wish {
             let status = machine.interrupt_status(&wish.request_id);
             let live = matches!(machine.phase(), Phase::Resident | Phase::Starting);
@@ -652,11 +735,12 @@ impl Session {
     }
 }
 
-fn request_line(subtype: &str, request_id: &str) -> Vec<u8> {
-    match subtype {
-        "interrupt" => build::interrupt(request_id, false),
-        "end_session" => build::end_session(request_id),
-        "initialize" => build::initialize(request_id),
-        other => panic!("nobody asks {other}"),
+fn request_line(subtype: &str, id: &str, about: Option<DeliveryId>, cancel_queued: bool) -> Vec<u8> {
+    match (subtype, about) {
+        ("cancel_async_message", Some(delivery)) => build::cancel_async_message(id, delivery.0),
+        ("interrupt", _) => build::interrupt(id, cancel_queued),
+        ("end_session", _) => build::end_session(id),
+        ("initialize", _) => build::initialize(id),
+        other => panic!("nobody asks {other:?}"),
     }
 }

@@ -76,6 +76,8 @@ pub(super) struct Truth {
     pub(super) failed: BTreeSet<Uuid>,
     /// Messages that were taken back or thrown away by the child.
     pub(super) dropped: BTreeSet<Uuid>,
+    /// Messages that the child gave back when it was asked to.
+    pub(super) given_back: BTreeSet<Uuid>,
     pub(super) results: BTreeMap<u32, u32>,
 }
 

@@ -9,7 +9,9 @@
 //! | `expired quiet` | a deadline's row |
 //! | `settled`, `dead code 0`, `dead signal 9`, `dead unknown`, `dead not-started` | |
 //! | `+500` | so many milliseconds pass |
-//! | `pending A B/queue`, `wish ID`, `stop`, `policy deny`, `pipe full` | what the world is like from now on |
+//! | `cancel A`, `cancelled A` | A is asked back from the child; taken back from nobody |
+//! | `want A B`, `now-wish` | A and B are wanted back; the interrupt that the next delivery needs is wanted |
+//! | `pending A B/queue C/now`, `wish ID`, `stop`, `policy deny`, `pipe full` | what the world is like from now on |
 //! | `? nothing` | what the machine wants to do next |
 //! | `< …` | a line of the child's: JSON, `!` and any text, or one of the short forms of [`child_line`] |
 
@@ -52,6 +54,7 @@ pub(super) struct Case {
     pending: Vec<Pending>,
     stored: Vec<Stored>,
     wish: Option<Wish>,
+    cancels: Vec<DeliveryId>,
     stop: bool,
     policy: Policy,
     pipe_ready: bool,
@@ -67,6 +70,7 @@ impl Case {
             pending: Vec::new(),
             stored: Vec::new(),
             wish: None,
+            cancels: Vec::new(),
             stop: false,
             policy: Policy::Ask,
             pipe_ready: true,
@@ -96,6 +100,12 @@ impl Case {
                 let (request_id, subtype) = ((*request).to_owned(), (*subtype).to_owned());
                 self.write(Line::Request { request_id, subtype, about: None, cancel_queued: false }, true);
             }
+            ["cancel", about] => {
+                let (request_id, subtype) = (format!("c-{about}"), "cancel_async_message".to_owned());
+                let about = Some(id(about));
+                self.write(Line::Request { request_id, subtype, about, cancel_queued: false }, true);
+            }
+            ["cancelled", about] => self.row(Event::Cancelled { delivery: id(about) }),
             ["answer", request] => self.write(Line::Answer { request_id: (*request).to_owned() }, true),
             ["decided", request, decision] => {
                 let decision = if *decision == "allow" { Decision::Allow } else { Decision::Deny };
@@ -133,6 +143,8 @@ impl Case {
             ["wish", request] => {
                 self.wish = Some(Wish { request_id: (*request).to_owned(), cancel_queued: false });
             }
+            ["want", list @ ..] => self.cancels = list.iter().map(|n| id(n)).collect(),
+            ["now-wish"] => self.wish = self.machine.now_wish(&self.pending),
             ["stop"] => self.stop = true,
             ["policy", policy] => {
                 self.policy = if *policy == "deny" { Policy::Deny } else { Policy::Allow };
@@ -186,6 +198,7 @@ impl Case {
             pipe_ready: self.pipe_ready,
             pipe_capacity: 1_000,
             interrupt: self.wish.as_ref(),
+            cancels: &self.cancels,
             stop: self.stop,
             hold: false,
             rested: 0,
@@ -199,6 +212,7 @@ impl Case {
                 Some(id) => format!("ask {id} {subtype}"),
                 None => format!("ask {subtype}"),
             },
+            Some(Action::Cancel { delivery }) => format!("cancel {}", name(delivery)),
             Some(Action::Repeat { write, .. }) => format!("repeat {write}"),
             Some(Action::Answer { request_id, decision, .. }) => {
                 format!("answer {request_id} {}", format!("{decision:?}").to_lowercase())
@@ -217,7 +231,7 @@ impl Case {
 /// A line of the child's in short: `running`, `idle`, `init`, `init CONVERSATION`, `queued A`, `started A`,
 /// `completed A`, `cancelled A`, `discarded A`, `refused A`, `replay A`, `told TASK`, `tasks T…`, `task T`,
 /// `task T call=C`, `notified T`, `notified T call=C`, `tool C`, `tool C lane=L`, `done C`, `asks R`, `cancels R`,
-/// `ok ID`, `ok ID queued=A,B`, `no ID`, `lists R…`, `message ID MODEL IN/OUT/READ/W5/W1`, `delta OUT`, `clear`,
+/// `ok ID`, `ok ID queued=A,B`, `no ID`, `gives ID true`, `lists R…`, `message ID MODEL IN/OUT/READ/W5/W1`, `delta OUT`, `clear`,
 /// `result KIND …` with KIND `success`, `api_error`, `max_turns`, `aborted`, `execution` and `for=A,B`, `rounds=N`,
 /// `used=…`, `MODEL=IN/OUT/READ/W5/W1/USD`, `total=USD`.
 fn child_line(text: &str, made: u32) -> String {
@@ -282,6 +296,9 @@ fn child_line(text: &str, made: u32) -> String {
                 r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"{request}"{queued}}}}}"#
             )
         }
+        ["gives", request, gave] => format!(
+            r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"{request}","response":{{"cancelled":{gave}}}}}}}"#
+        ),
         ["no", request] => format!(
             r#"{{"type":"control_response","response":{{"subtype":"error","request_id":"{request}","error":"no"}}}}"#
         ),
@@ -391,7 +408,11 @@ fn name(id: DeliveryId) -> char {
 }
 
 fn pending(word: &str, now: u64) -> Pending {
-    let mode = if word.ends_with("/queue") { Mode::Queue } else { Mode::Auto };
+    let mode = match word.split_once('/') {
+        Some((_, "queue")) => Mode::Queue,
+        Some((_, "now")) => Mode::Now,
+        _ => Mode::Auto,
+    };
     let line_len = if word.contains("/long") { 5_000 } else { 100 };
     Pending { id: id(word), mode, line_len, accepted_at: Millis(i64::try_from(now).unwrap()) }
 }
