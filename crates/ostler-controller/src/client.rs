@@ -10,9 +10,10 @@ use ostler_core::rows::{Outcome, Turn};
 use ostler_store::{Cursor, Db, Durability, Follower, Home, Journal};
 use std::path::Path;
 
+mod answer;
 mod close;
-mod declare;
 mod cancel;
+mod declare;
 mod deliver;
 mod ensure;
 mod error;

@@ -22,9 +22,19 @@ impl Ostler {
     /// # Errors
     /// The store can't be read; [`ClientError::Controller`] when work waits and no controller can be started.
     pub fn wait(&self, session: SessionId, deadline: Option<Instant>) -> Result<Waited, ClientError> {
+        self.wait_until(session, deadline, || self.settled(session))
+    }
+
+    /// Looks until `look` finds an end, and makes sure that somebody works on the session meanwhile.
+    pub(super) fn wait_until(
+        &self,
+        session: SessionId,
+        deadline: Option<Instant>,
+        look: impl Fn() -> Result<Option<Waited>, ClientError>,
+    ) -> Result<Waited, ClientError> {
         let mut looked: Option<Instant> = None;
         loop {
-            if let Some(waited) = self.settled(session)? {
+            if let Some(waited) = look()? {
                 return Ok(waited);
             }
             if deadline.is_some_and(|at| Instant::now() >= at) {

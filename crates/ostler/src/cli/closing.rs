@@ -32,6 +32,7 @@ pub(super) fn close(
 ) -> Result<Exit, Failure> {
     let summary = match ended {
         Ended::Answered(answer) => answered(ostler, session, answer)?,
+        Ended::Own(delivery) => ostler.summary_of(session, *delivery)?,
         _ => ostler.summary(session)?,
     };
     let exit = exit_of(ended, &summary);
@@ -202,7 +203,7 @@ fn reason(ended: &Ended) -> Option<&str> {
 
 const fn ended_word(ended: &Ended) -> &'static str {
     match ended {
-        Ended::Shown | Ended::Settled => "settled",
+        Ended::Shown | Ended::Settled | Ended::Own(_) => "settled",
         Ended::Answered(_) => "answered",
         Ended::Parked(_) => "parked",
         Ended::Stopped(_) => "stopped",
@@ -216,7 +217,7 @@ fn exit_of(ended: &Ended, summary: &Summary) -> Exit {
         Ended::Left(_) => Exit::StillRunning,
         Ended::Parked(_) => Exit::Failed,
         Ended::Stopped(_) => Exit::Conflict,
-        Ended::Shown | Ended::Settled | Ended::Answered(_) => {
+        Ended::Shown | Ended::Settled | Ended::Own(_) | Ended::Answered(_) => {
             let turn = summary.turn.as_ref();
             match summary.outcome {
                 None => Exit::Completed,

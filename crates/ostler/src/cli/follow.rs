@@ -71,6 +71,8 @@ pub(super) enum Ended {
     Answered(Answer),
     /// Nothing is owed any more.
     Settled,
+    /// The turn of the own delivery has settled.
+    Own(DeliveryId),
     /// Nothing can go on until a person acts: why.
     Parked(String),
     /// It is stopped, and messages wait: how many, in words.

@@ -40,7 +40,7 @@ pub(super) struct SendArgs {
     session: String,
     #[command(flatten)]
     prompt: PromptArgs,
-    /// Wait, and print the answer
+    /// Wait until the message's turn has settled, and print the answer to this message
     #[arg(long, conflicts_with = "watch")]
     wait: bool,
     /// Show what happens, as `run` does
@@ -80,7 +80,7 @@ pub(super) fn send(args: SendArgs, face: &mut Face) -> Result<Exit, Failure> {
     let until = Until::from(args.until);
     let label = row.label.as_deref();
     if args.wait && until == Until::Settled {
-        let ended = wait::waited(face, &ostler, row.id, None)?;
+        let ended = wait::waited(face, &ostler, row.id, Some(delivery), None)?;
         return closing::close(face, &ostler, row.id, label, &ended, Manner::Whole);
     }
     let goal = Goal {

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::view;
 use clap::Args;
 use ostler_controller::client::{Ostler, Waited};
-use ostler_core::ids::SessionId;
+use ostler_core::ids::{DeliveryId, SessionId};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ pub(super) fn wait(args: &WaitArgs, face: &mut Face) -> Result<Exit, Failure> {
     let ostler = face.open()?;
     let row = found::session(&ostler, &args.session)?;
     let deadline = args.timeout.and_then(|t| Instant::now().checked_add(t));
-    let ended = waited(face, &ostler, row.id, deadline)?;
+    let ended = waited(face, &ostler, row.id, None, deadline)?;
     if matches!(ended, Ended::Shown) {
         return closing::still_running(face, &ostler, row.id, row.label.as_deref());
     }
@@ -45,12 +45,13 @@ pub(super) fn wait(args: &WaitArgs, face: &mut Face) -> Result<Exit, Failure> {
 /// How often questions are looked for.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Waits; [`Ended::Shown`] when the deadline passed first. Says which questions are open meanwhile: a wait alone would
+/// Waits for the session, or for its own message; [`Ended::Shown`] when the deadline passed first. Says which questions are open meanwhile: a wait alone would
 /// last for ever.
 pub(super) fn waited(
     face: &Face,
     ostler: &Ostler,
     session: SessionId,
+    own: Option<DeliveryId>,
     deadline: Option<Instant>,
 ) -> Result<Ended, Failure> {
     let mut told = BTreeSet::new();
@@ -64,8 +65,12 @@ pub(super) fn waited(
         }
         let next = Instant::now() + LOOK;
         let slice = deadline.map_or(next, |at| at.min(next));
-        match ostler.wait(session, Some(slice))? {
-            Waited::Settled(_) => return Ok(Ended::Settled),
+        let waited = match own {
+            Some(own) => ostler.wait_for(session, own, Some(slice))?,
+            None => ostler.wait(session, Some(slice))?,
+        };
+        match waited {
+            Waited::Settled(_) => return Ok(own.map_or(Ended::Settled, Ended::Own)),
             Waited::Parked(reason) => return Ok(Ended::Parked(reason)),
             Waited::Stopped(waiting) => return Ok(Ended::stopped(waiting)),
             Waited::StillRunning if deadline.is_some_and(|at| Instant::now() >= at) => {

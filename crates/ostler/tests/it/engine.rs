@@ -3,6 +3,7 @@
 mod alone_disk;
 mod alone_followers;
 mod alone_memory;
+mod answers;
 mod bytes;
 mod cancels;
 mod continuations;
