@@ -8,7 +8,7 @@ use ostler_core::rows::{DeliveryState, Outcome};
 
 /// The first message keeps a tool running; everything else is echoed.
 const BUSY: &str =
-    "turn\n tool Bash {}\n mark tool\n until never\n then\n say never\notherwise\n say You said $text\n";
+    "turn\n mark tool\n tool Bash {}\n until never\n then\n say never\notherwise\n say You said $text\n";
 
 /// The user lines of all children, in the order in which they were read.
 fn read(session: &Session<'_>) -> Vec<String> {
