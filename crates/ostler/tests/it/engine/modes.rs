@@ -185,6 +185,8 @@ fn two_that_say_now_come_in_their_order() {
     let session = stable.session(BUSY);
     session.send("work");
     running(&session);
+    // Should the second one come so late that it wakes another child.
+    session.script("otherwise\n say You said $text\n");
     let now = [session.send_as("one", Mode::Now).unwrap(), session.send_as("two", Mode::Now).unwrap()];
     session.wait();
     assert_eq!(read(&session)[1..], ids(&now));
