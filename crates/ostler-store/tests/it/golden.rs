@@ -51,10 +51,11 @@ fn kind(event: &Event) -> usize {
         Event::Foreign { .. } => 16,
         Event::Declared { .. } => 17,
         Event::Closed => 18,
+        Event::Cancelled { .. } => 19,
     }
 }
 
-const KINDS: usize = 19;
+const KINDS: usize = 20;
 
 fn writes() -> Vec<Event> {
     let lines = [
@@ -143,6 +144,7 @@ fn ends() -> Vec<Event> {
     });
     events.push(Event::Declared { declaration: Declaration::Done, note: None, turn: 4 });
     events.push(Event::Closed);
+    events.push(Event::Cancelled { delivery: delivery_id(1) });
     events.push(Event::Parked { reason: "disk full".into() });
     events.push(Event::Note { text: "line\nbreak, \"quotes\", \u{2028}".into() });
     events
