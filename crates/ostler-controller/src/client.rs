@@ -11,8 +11,8 @@ use ostler_store::{Cursor, Db, Durability, Follower, Home, Journal};
 use std::path::Path;
 
 mod answer;
-mod close;
 mod cancel;
+mod close;
 mod declare;
 mod deliver;
 mod ensure;

@@ -13,8 +13,8 @@
 //! | `cli/words.rs` | commands to copy: quoting, the program's own name |
 
 mod approve;
-mod close;
 mod cancel;
+mod close;
 mod closing;
 mod completions;
 mod created;
