@@ -24,7 +24,7 @@ pub(crate) fn many(samples: usize) -> Vec<Figure> {
         json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}});
     let line = json!({"type": "stream_event", "event": delta, "parent_tool_use_id": null});
     // More than the measuring takes; they are stopped then.
-    let script = format!("turn\n mark up\n{}", format!(" line {line}\n pause 50ms\n").repeat(6_000));
+    let script = format!("turn\n mark up\n{}", format!(" line {line}\n pause 50ms\n").repeat(2_000));
     let sessions: Vec<Session<'_>> = (0..SESSIONS).map(|_| stage.session(&script)).collect();
     // Not all starts at once: they would be what is measured.
     for some in sessions.chunks(10) {
