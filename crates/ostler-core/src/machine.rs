@@ -28,6 +28,7 @@
 //! | `machine/meter.rs`, `spent.rs` | own spend = total − restored total |
 //! | `machine/death.rs` | what a dead child leaves behind |
 //! | `machine/settle.rs` | when a turn is over |
+//! | `machine/watch.rs` | a child that owes a message and says nothing |
 //! | `machine/route.rs` | a delivery becomes a steer, a feed or a wake |
 //! | `machine/decide.rs` | what to do next |
 
@@ -47,6 +48,7 @@ mod settle;
 mod spent;
 mod tasks;
 mod tools;
+mod watch;
 
 use crate::ctl::Decision;
 use crate::ids::{ConversationId, DeliveryId, GenerationNo, Millis, TurnNo};

@@ -416,5 +416,7 @@ fn words(activity: &Activity) -> String {
         Activity::RateLimited(Some(until)) => format!("rate limited until {until}"),
         Activity::RateLimited(None) => "rate limited until unknown".to_owned(),
         Activity::Settling => "settling".to_owned(),
+        Activity::Slow => "slow".to_owned(),
+        Activity::Stalled => "stalled".to_owned(),
     }
 }

@@ -79,6 +79,7 @@ impl Controller {
                 self.write_line(Line::Answer { request_id }, bytes)?;
             }
             Action::Expire { deadline } => self.say(Event::Expired { deadline })?,
+            Action::Slow { silent } => self.say(Event::Slow { silent })?,
             Action::BeginTurn => {
                 let turn = self.machine.rows().turns.last().map_or(1, |t| t.no + 1);
                 self.say(Event::TurnBegan { turn })?;

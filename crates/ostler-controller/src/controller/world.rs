@@ -144,6 +144,7 @@ impl Controller {
         let breaking = self.wants.breaking.as_ref().map(|(wish, _)| wish);
         let world = World {
             now,
+            wall: super::journal::wall(),
             pending,
             stored: &self.wants.stored,
             policy,

@@ -5,6 +5,7 @@ use super::meter::Meter;
 use super::outcome::Verdict;
 use super::tasks::Tasks;
 use super::tools::Tools;
+use super::watch::Watch;
 use crate::ctl::{Baseline, EndReason, Line};
 use crate::ids::{DeliveryId, GenerationNo};
 use claude_wire::LifecycleState;
@@ -71,6 +72,7 @@ pub(super) struct Child {
     pub(super) answer_expired: bool,
     /// A delivery has waited long enough behind a declared record.
     pub(super) wake_expired: bool,
+    pub(super) write_expired: bool,
     /// When its last line was read.
     pub(super) last_line: u64,
     /// When its last result was read.
@@ -81,6 +83,7 @@ pub(super) struct Child {
     pub(super) torn: bool,
     pub(super) tools: Tools,
     pub(super) passing: Option<Activity>,
+    pub(super) watch: Watch,
     /// Denials of this turn that the child announced by itself, and ours.
     pub(super) denied_by_child: u32,
     pub(super) denied_by_us: u32,
@@ -129,6 +132,8 @@ pub(super) struct Unfinished {
     pub(super) write: u64,
     pub(super) line: Line,
     pub(super) len: u64,
+    /// When it was begun, or taken over.
+    pub(super) since: u64,
     /// A controller other than the one that began it must repeat it.
     pub(super) orphaned: bool,
 }
@@ -215,6 +220,10 @@ pub enum Activity {
     RateLimited(Option<i64>),
     /// Everything is said; receipts are awaited.
     Settling,
+    /// It owes a message and has been silent for long.
+    Slow,
+    /// It has been silent for so long that it is being broken off.
+    Stalled,
 }
 
 impl Child {
@@ -255,12 +264,14 @@ impl Child {
             interrupt_expired: false,
             answer_expired: false,
             wake_expired: false,
+            write_expired: false,
             last_line: now,
             last_result: now,
             had_error: false,
             torn: false,
             tools: Tools::default(),
             passing: None,
+            watch: Watch::new(now),
             denied_by_child: 0,
             denied_by_us: 0,
         }
@@ -289,6 +300,9 @@ impl Child {
         }
         if !self.observed.line {
             return Activity::Starting;
+        }
+        if let Some(silent) = self.watch.activity() {
+            return silent;
         }
         if let Some(passing) = &self.passing {
             return passing.clone();

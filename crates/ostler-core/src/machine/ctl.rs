@@ -18,7 +18,7 @@ impl Machine {
                 }
             }),
             Event::Begin { write, line, len, .. } => self.begin(*write, line, *len, row.at, now),
-            Event::Done { write } => self.done(*write),
+            Event::Done { write } => self.done(*write, now),
             Event::Decided { request_id, decision, by, message } => {
                 self.decide_permission(request_id, *decision, by, message.clone());
             }
@@ -37,7 +37,8 @@ impl Machine {
             Event::Settled { gave_up_tasks, .. } => self.settled(*gave_up_tasks, row.at),
             Event::Cancelled { delivery } => self.taken_back(*delivery),
             Event::Parked { reason } => self.parked = Some((reason.clone(), row.at)),
-            Event::Slow { .. } | Event::Foreign { .. } | Event::Note { .. } | Event::Unknown => {}
+            Event::Slow { .. } => self.with_child(|c| c.watch.slow()),
+            Event::Foreign { .. } | Event::Note { .. } | Event::Unknown => {}
         }
     }
 
@@ -78,7 +79,7 @@ impl Machine {
     fn begin(&mut self, write: u64, line: &Line, len: u64, at: Millis, now: u64) {
         self.with_child(|c| {
             c.next_write = c.next_write.max(write + 1);
-            c.unfinished = Some(Unfinished { write, line: line.clone(), len, orphaned: false });
+            c.unfinished = Some(Unfinished { write, line: line.clone(), len, since: now, orphaned: false });
         });
         match line {
             Line::User { delivery } => {
@@ -92,6 +93,9 @@ impl Machine {
                     c.read_all = false;
                     c.quiet_expired = false;
                     c.last_line = now;
+                    if !c.segment_open {
+                        c.watch.heard(now);
+                    }
                     // An interrupt that found nothing to break off is not meant for what comes later.
                     c.interrupt.take_if(|i| i.found_nothing() && !c.segment_open);
                 });
@@ -136,10 +140,13 @@ impl Machine {
         }
     }
 
-    fn done(&mut self, write: u64) {
+    fn done(&mut self, write: u64, now: u64) {
         let Some(child) = &mut self.child else { return };
         let Some(unfinished) = child.unfinished.take_if(|u| u.write == write) else { return };
+        child.watch.written(now);
         if let Line::Answer { request_id } = &unfinished.line {
+            child.watch.answered(true);
+            child.watch.heard(now);
             self.permission_answered(request_id);
         }
     }
@@ -148,6 +155,8 @@ impl Machine {
         self.with_child(|c| {
             c.adopted = true;
             c.last_line = now;
+            c.watch.heard(now);
+            c.watch.written(now);
             c.last_result = now;
             c.started = now;
             c.tasks.restart_clocks(now);
@@ -163,6 +172,7 @@ impl Machine {
             }
             if let Some(unfinished) = &mut c.unfinished {
                 unfinished.orphaned = true;
+                unfinished.since = now;
             }
         });
     }
@@ -194,7 +204,8 @@ impl Machine {
             }
             Deadline::Answer => c.answer_expired = true,
             Deadline::WakeWait => c.wake_expired = true,
-            Deadline::Write | Deadline::Stalled | Deadline::Compaction => {}
+            Deadline::Stalled | Deadline::Compaction => c.watch.expired(deadline, now),
+            Deadline::Write => c.write_expired = true,
         });
     }
 

@@ -12,6 +12,8 @@ use crate::rows::{Permission, PermissionKind, PermissionState};
 pub struct World<'a> {
     /// Monotonic milliseconds.
     pub now: u64,
+    /// Wall-clock time, for times that were announced.
+    pub wall: Millis,
     /// Deliveries that are not final, in the order of their acceptance.
     pub pending: &'a [Pending],
     /// Decisions that faces have stored.
@@ -155,6 +157,11 @@ pub enum Action {
         /// Which.
         deadline: Deadline,
     },
+    /// Record that the child is slow: it owes a message and has been silent for this long, milliseconds.
+    Slow {
+        /// How long.
+        silent: u64,
+    },
     /// Record that a turn began without a delivery.
     BeginTurn,
     /// Make everything durable, record that the turn is over, commit.
@@ -204,6 +211,7 @@ impl Machine {
             .or_else(|| self.unfinished(child, world))
             .or_else(|| self.ending(child, world))
             .or_else(|| self.wanted(child, world))
+            .or_else(|| self.watchdog(child, world))
             .or_else(|| self.questions(child, world))
             .or_else(|| world.pipe_ready.then(|| self.route(world)).flatten())
             .or_else(|| self.turn_end(child, world))
@@ -216,7 +224,11 @@ impl Machine {
             return Some(Action::Kill { why: KillReason::StartDeadline });
         }
         if child.interrupt_expired || child.answer_expired {
-            return Some(Action::Kill { why: KillReason::Deaf });
+            let stalled = child.watch.is_stalled();
+            return Some(Action::Kill { why: if stalled { KillReason::Stalled } else { KillReason::Deaf } });
+        }
+        if child.write_expired {
+            return Some(Action::Kill { why: KillReason::SpoiledPipe });
         }
         if child.ending.is_some_and(|e| e.expired) {
             return Some(Action::Kill { why: KillReason::EndDeadline });
@@ -246,7 +258,12 @@ impl Machine {
         if unfinished.len > world.pipe_capacity {
             return Some(Action::Kill { why: KillReason::SpoiledPipe });
         }
-        world.pipe_ready.then(|| Action::Repeat { write: unfinished.write, line: unfinished.line.clone() })
+        if world.pipe_ready {
+            return Some(Action::Repeat { write: unfinished.write, line: unfinished.line.clone() });
+        }
+        // It doesn't read what stands in its pipe, and nothing can be said to it any more.
+        let late = world.now >= unfinished.since.saturating_add(self.limits.write);
+        late.then_some(Action::Expire { deadline: Deadline::Write })
     }
 
     fn ending(&self, child: &Child, world: &World<'_>) -> Option<Action> {

@@ -24,6 +24,10 @@ impl Machine {
         }
         child.observed.line |= !matches!(message, Message::Noise);
         child.last_line = now;
+        child.watch.heard(now);
+        if !matches!(message, Message::SessionState(_) | Message::ControlRequest(_)) {
+            child.watch.answered(true);
+        }
         // A replay carries the uuid of the message that it repeats: the same one in each process that gets it.
         let replay = matches!(message, Message::User(line) if line.is_replay);
         if let Some(uuid) = message.common().and_then(|c| c.uuid.as_deref()).filter(|_| !replay)
@@ -88,7 +92,11 @@ impl Machine {
                 let in_call = line.tool_use_id.as_deref().is_some_and(|id| c.tools.is_under_way(id));
                 c.tasks.notified(line, in_call, now);
             }),
-            Message::ApiRetry(_) => self.with_child(|c| c.passing = Some(Activity::Retrying)),
+            Message::ApiRetry(line) => self.with_child(|c| {
+                c.passing = Some(Activity::Retrying);
+                c.watch.streams_no_more();
+                c.watch.waits_until(now.saturating_add(milliseconds(line.retry_delay_ms)));
+            }),
             Message::RateLimit(line) => self.on_rate_limit(line),
             Message::Status(line) => {
                 let compacting = line.status.as_deref() == Some("compacting");
@@ -126,6 +134,7 @@ impl Machine {
         self.note_alone();
         self.with_child(|c| {
             c.passing = None;
+            c.watch.streams_no_more();
             c.segment_open = true;
             c.quiet_expired = false;
         });
@@ -183,15 +192,19 @@ impl Machine {
                 "requires_action" => ChildState::RequiresAction,
                 _ => ChildState::Running,
             };
+            c.watch.answered(false);
         });
         if state == "idle" {
             // Whatever was under way is over, even where its result could not be read.
             self.settle_early_receipts();
             self.drop_unanswered();
+            let stalled = self.child.as_ref().filter(|c| c.watch.is_stalled()).map(|c| c.watch.passed());
+            let stalled = stalled.map(|deadline| self.stalled_by(deadline));
             self.with_child(|c| {
                 if std::mem::take(&mut c.segment_open) {
-                    c.verdict = None;
+                    c.verdict = stalled;
                 }
+                c.watch.forgive();
                 c.interrupt.take_if(|i| i.confirmed);
             });
         }
@@ -204,6 +217,7 @@ impl Machine {
         }
         self.with_child(|c| {
             c.passing = None;
+            c.watch.streams_no_more();
             for block in &line.blocks {
                 if let Block::ToolResult { tool_use_id, .. } = block {
                     c.tools.ended(tool_use_id);
@@ -233,6 +247,9 @@ impl Machine {
         self.model_speaks(lane);
         self.with_child(|c| {
             c.passing = None;
+            if lane.is_none() {
+                c.watch.block_of(line.message_id.as_deref());
+            }
             if let (Some(id), Some(model)) = (&line.message_id, &line.model) {
                 c.meter.message(id, model, line.usage.as_ref());
             }
@@ -249,6 +266,9 @@ impl Machine {
         let lane = line.common.parent_tool_use_id.as_deref().unwrap_or_default();
         self.with_child(|c| {
             c.passing = None;
+            if lane.is_empty() {
+                c.watch.streams(&line.event);
+            }
             match &line.event {
                 Event::MessageStart { message_id: Some(id), model: Some(model), usage } => {
                     c.meter.message_start(lane, id, model, usage.as_ref());
@@ -263,7 +283,7 @@ impl Machine {
         self.renamed(line.common.session_id.as_deref());
         self.note_alone();
         let outstanding = self.child.as_ref().is_some_and(super::child::Child::being_stopped);
-        let verdict = classify(line, outstanding);
+        let verdict = self.stalled_verdict(classify(line, outstanding));
         let denied = u32::try_from(line.permission_denials.len()).unwrap_or(u32::MAX);
         let rounds = u32::try_from(line.num_turns.unwrap_or(0)).unwrap_or(u32::MAX);
         self.with_child(|c| {
@@ -324,6 +344,8 @@ impl Machine {
                 alone.answer = Some(answer);
             }
             c.segment_open = false;
+            c.watch.streams_no_more();
+            c.watch.forgive();
             c.verdict = Some(verdict);
             c.last_result = now;
             c.passing = None;
@@ -360,6 +382,8 @@ impl Machine {
                     interrupt.since = now;
                     if !line.ok {
                         child.interrupt = None;
+                        // One that stalled and can't be interrupted is killed.
+                        child.interrupt_expired |= child.watch.is_stalled();
                     }
                 }
                 child.remember_answer(&line.request_id, status);
@@ -401,4 +425,10 @@ impl Machine {
             }
         });
     }
+}
+
+/// A delay as the child writes it; nonsense is none.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float is cut to what fits")]
+fn milliseconds(delay: f64) -> u64 {
+    delay.clamp(0.0, 24.0 * 3_600_000.0) as u64
 }

@@ -229,6 +229,7 @@ impl Machine {
     pub(super) fn leave_deliveries(&mut self, refused: bool) {
         let Some(child) = &self.child else { return };
         let interrupted = self.interrupted_deliveries(child);
+        let stalled = child.watch.is_stalled() && !child.told_to_stop();
         let most = self.limits.attempts;
         for row in self.rows.deliveries.iter_mut().filter(|d| d.generation == child.no && !d.state.is_final())
         {
@@ -236,7 +237,7 @@ impl Machine {
             if let Some(verdict) = child.verdicts.get(&row.id) {
                 row.state = final_state(verdict);
             } else if interrupted.contains(&row.id) {
-                row.state = DeliveryState::Cancelled;
+                row.state = if stalled { DeliveryState::Failed } else { DeliveryState::Cancelled };
             } else if refused || attempts >= most {
                 row.state = DeliveryState::Failed;
             }
@@ -259,11 +260,13 @@ impl Machine {
         if child.told_to_stop() {
             return all;
         }
-        if !child.being_stopped() {
+        let stalled = child.watch.is_stalled();
+        if !child.being_stopped() && !stalled {
             return Vec::new();
         }
         let started: Vec<_> = open().filter(|d| d.state == DeliveryState::Started).map(|d| d.id).collect();
-        if started.is_empty() && !child.made_room() {
+        // What a stalled child had not begun is not what it stalled on: the next one gets it.
+        if started.is_empty() && !child.made_room() && !stalled {
             all.truncate(1);
             return all;
         }

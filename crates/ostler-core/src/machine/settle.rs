@@ -153,6 +153,7 @@ impl Machine {
         });
         self.with_child(|c| {
             c.verdict = None;
+            c.watch.forgive();
             c.segment_open = false;
             c.quiet_expired = false;
             c.settled = true;
@@ -164,6 +165,8 @@ impl Machine {
         let plain = |outcome| Verdict { outcome, failure: None, message: None };
         match &child.verdict {
             Some(verdict) if !(dead && child.segment_open) => verdict.clone(),
+            _ if child.told_to_stop() => plain(Outcome::Interrupted),
+            _ if child.watch.is_stalled() => self.stalled_by(child.watch.passed()),
             _ if child.being_stopped() => plain(Outcome::Interrupted),
             _ if dead && (child.segment_open || !self.all_final()) => plain(Outcome::Unfinished),
             _ => self.without_result(dead),

@@ -63,6 +63,11 @@ impl Tools {
         main().next().is_none() || sub().any(|c| c.declares)
     }
 
+    /// A call of the main lane: the model waits for it.
+    pub(super) fn main_under_way(&self) -> bool {
+        self.calls.iter().any(|c| c.lane.is_empty())
+    }
+
     /// What to show: the newest call of the main lane, else the newest at all.
     pub(super) fn current(&self) -> Option<&str> {
         let main = self.calls.iter().rev().find(|c| c.lane.is_empty());

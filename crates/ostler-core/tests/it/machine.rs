@@ -7,6 +7,8 @@
 mod recordings;
 #[path = "machine/script.rs"]
 mod script;
+#[path = "machine/silence.rs"]
+mod silence;
 #[path = "machine/theme_a.rs"]
 mod theme_a;
 #[path = "machine/theme_b.rs"]

@@ -126,6 +126,8 @@ pub(super) struct Child {
     pub(super) deaf: bool,
     /// Does nothing at all any more.
     pub(super) stuck: bool,
+    /// The API says nothing more: its turn doesn't go on until it is broken off.
+    pub(super) mute: bool,
     made: u32,
     lines: Lines,
     /// Answers that it read: request, allowed.
@@ -154,6 +156,7 @@ impl Child {
             had_error: false,
             deaf: false,
             stuck: false,
+            mute: false,
             made: generation * 10_000,
             lines: Lines::of_process(generation),
             answers: Vec::new(),
@@ -184,7 +187,8 @@ impl Child {
             return Progress::Exited(code);
         }
         let reads = !self.deaf && !stdin.is_empty();
-        if (!reads || choice & 1 == 1) && self.progress(choice >> 1) {
+        let waits = self.mute && self.segment.is_some() && !self.in_tool();
+        if (!reads || choice & 1 == 1) && !waits && self.progress(choice >> 1) {
             return Progress::Moved;
         }
         if reads && let Some(line) = stdin.pop_front() {
@@ -192,6 +196,12 @@ impl Child {
             return Progress::Moved;
         }
         Progress::Blocked
+    }
+
+    /// A tool is under way: nobody can tell how long that takes.
+    pub(super) fn in_tool(&self) -> bool {
+        let at = self.segment.as_ref().map(|s| &s.at);
+        matches!(at, Some(At::Tool { .. } | At::Asking { .. } | At::Waiting { .. }))
     }
 
     /// It is no more; what it was doing was cut off. `unwanted`: messages that somebody had wanted broken off.
@@ -574,6 +584,7 @@ impl Child {
     /// Breaks the running turn off.
     fn abort(&mut self, choice: u32, truth: &mut Truth) {
         let Some(mut segment) = self.segment.take() else { return };
+        self.mute = false;
         match &segment.at {
             At::Asking { request, .. } if choice.is_multiple_of(2) => {
                 self.say(format!(r#"{{"type":"control_cancel_request","request_id":"{request}"}}"#), vec![]);

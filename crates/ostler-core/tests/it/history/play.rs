@@ -18,6 +18,7 @@ pub(super) struct Seen {
     interrupted: u64,
     failed: u64,
     unfinished: u64,
+    stalled: u64,
     generations: u64,
     adoptions: u64,
     declarations: u64,
@@ -36,6 +37,7 @@ impl Seen {
         self.interrupted += other.interrupted;
         self.failed += other.failed;
         self.unfinished += other.unfinished;
+        self.stalled += other.stalled;
         self.generations += other.generations;
         self.adoptions += other.adoptions;
         self.declarations += other.declarations;
@@ -55,6 +57,7 @@ impl Seen {
             self.interrupted,
             self.failed,
             self.unfinished,
+            self.stalled,
             self.adoptions,
             self.declarations,
             self.closed,
@@ -98,6 +101,7 @@ pub(super) fn play(history: &History) -> (u64, Seen) {
         *seen.deliveries.entry(delivery.state).or_default() += 1;
     }
     for turn in &rows.turns {
+        seen.stalled += u64::from(turn.failure.as_deref() == Some("stalled"));
         match turn.outcome.unwrap() {
             Outcome::Completed => seen.completed += 1,
             Outcome::Interrupted => seen.interrupted += 1,
@@ -153,7 +157,7 @@ const fn word(step: Step) -> &'static str {
         92..=93 => "a decision",
         94 => "a message is wanted back",
         95..=96 => "the child dies",
-        97 => "the child goes deaf",
+        97 => "the child goes deaf, or silent",
         _ => "the controller is killed",
     }
 }
@@ -195,7 +199,7 @@ fn one(session: &mut Session, (kind, arg): Step, seen: &mut Seen) -> u64 {
         }
         97 => {
             if let Some(child) = &mut session.child {
-                (child.deaf, child.stuck) = (true, arg & 1 == 1);
+                (child.deaf, child.stuck, child.mute) = (arg % 3 != 2, arg % 3 == 1, arg % 3 == 2);
                 let no = child.generation;
                 session.disturbed.insert(no);
             }
@@ -239,9 +243,8 @@ fn drain(session: &mut Session, seen: &mut Seen) -> u64 {
             .count() as u64;
         done += moved;
         session.decide_question(false);
-        let disturbed = session.child.as_ref().is_some_and(|c| c.deaf || c.stuck);
-        if disturbed && round > 200 {
-            // That a child has stalled is for its watchdog to say, or for people.
+        if round > 200 && session.child.as_ref().is_some_and(|c| c.stuck && c.in_tool()) {
+            // A tool that never ends is for people to stop; everything else is the watchdog's.
             session.apply(&RecordEvent::Stops);
         }
         let absent = session.machine.is_none();

@@ -525,6 +525,7 @@ impl Session {
         let breaking = self.breaking.as_ref().map(|(wish, _)| wish);
         machine.decide(&World {
             now: self.now,
+            wall: self.wall(),
             pending: &pending,
             stored: &self.stored,
             policy: self.policy,
@@ -598,6 +599,7 @@ impl Session {
                 self.write(Line::Answer { request_id }, bytes)?;
             }
             Action::Expire { deadline } => self.say(Event::Expired { deadline })?,
+            Action::Slow { silent } => self.say(Event::Slow { silent })?,
             Action::BeginTurn => {
                 let turn = self.machine.as_ref().unwrap().rows().turns.len() as u32 + 1;
                 self.say(Event::TurnBegan { turn })?;

@@ -119,6 +119,7 @@ impl Case {
             }
             ["adopted"] => self.row(Event::Adopted { pid: 1, version: "v".into() }),
             ["began"] => self.row(Event::TurnBegan { turn: 1 }),
+            ["slow", silent] => self.row(Event::Slow { silent: silent.parse().unwrap() }),
             ["kill"] => self.row(Event::Kill { why: KillReason::Deaf }),
             ["parked", ..] => self.row(Event::Parked { reason: line["parked".len()..].trim().to_owned() }),
             ["ending", "stop"] => self.row(Event::Ending { why: EndReason::Stop }),
@@ -192,6 +193,7 @@ impl Case {
     fn wants(&self) -> String {
         let action = self.machine.decide(&World {
             now: self.now,
+            wall: Millis(i64::try_from(self.now).unwrap()),
             pending: &self.pending,
             stored: &self.stored,
             policy: self.policy,
@@ -219,6 +221,7 @@ impl Case {
             }
             Some(Action::Refuse { request_id }) => format!("refuse {request_id}"),
             Some(Action::Expire { deadline }) => format!("expire {}", format!("{deadline:?}").to_lowercase()),
+            Some(Action::Slow { silent }) => format!("slow {silent}"),
             Some(Action::BeginTurn) => "begin turn".to_owned(),
             Some(Action::Settle { gave_up_tasks: 0 }) => "settle".to_owned(),
             Some(Action::Settle { gave_up_tasks }) => format!("settle {gave_up_tasks}"),
@@ -230,7 +233,8 @@ impl Case {
 
 /// A line of the child's in short: `running`, `idle`, `init`, `init CONVERSATION`, `queued A`, `started A`,
 /// `completed A`, `cancelled A`, `discarded A`, `refused A`, `replay A`, `told TASK`, `tasks T…`, `task T`,
-/// `task T call=C`, `notified T`, `notified T call=C`, `tool C`, `tool C lane=L`, `done C`, `asks R`, `cancels R`,
+/// `task T call=C`, `notified T`, `notified T call=C`, `tool C`, `tool C lane=L`, `tool C message=M`, `done C`, `asks R`, `cancels R`,
+/// `block`, `stop` (of a streamed message), `status WHAT`, `retry MS`, `limited UNTIL`,
 /// `ok ID`, `ok ID queued=A,B`, `no ID`, `gives ID true`, `lists R…`, `message ID MODEL IN/OUT/READ/W5/W1`, `delta OUT`, `clear`,
 /// `result KIND …` with KIND `success`, `api_error`, `max_turns`, `aborted`, `execution` and `for=A,B`, `rounds=N`,
 /// `used=…`, `MODEL=IN/OUT/READ/W5/W1/USD`, `total=USD`.
@@ -278,8 +282,9 @@ fn child_line(text: &str, made: u32) -> String {
         ["tool", call, ..] => {
             let lane = option("lane").map_or("null".to_owned(), |l| format!("\"{l}\""));
             let name = option("name").unwrap_or("Bash");
+            let of = option("message").map_or(String::new(), |m| format!(r#""id":"{m}","#));
             format!(
-                r#"{{"type":"assistant",{uuid},"parent_tool_use_id":{lane},"message":{{"role":"assistant","content":[{{"type":"tool_use","id":"{call}","name":"{name}","input":{{}}}}]}}}}"#
+                r#"{{"type":"assistant",{uuid},"parent_tool_use_id":{lane},"message":{{{of}"role":"assistant","content":[{{"type":"tool_use","id":"{call}","name":"{name}","input":{{}}}}]}}}}"#
             )
         }
         ["done", call] => format!(
@@ -315,6 +320,15 @@ fn child_line(text: &str, made: u32) -> String {
         ),
         ["delta", output] => format!(
             r#"{{"type":"stream_event",{uuid},"event":{{"type":"message_delta","delta":{{}},"usage":{{"output_tokens":{output}}}}}}}"#
+        ),
+        ["block"] => format!(
+            r#"{{"type":"stream_event",{uuid},"event":{{"type":"content_block_start","index":0,"content_block":{{"type":"text","text":""}}}}}}"#
+        ),
+        ["stop"] => format!(r#"{{"type":"stream_event",{uuid},"event":{{"type":"message_stop"}}}}"#),
+        ["status", status] => system("status", &format!(r#""status":"{status}","#)),
+        ["retry", delay] => system("api_retry", &format!(r#""attempt":1,"retry_delay_ms":{delay},"#)),
+        ["limited", until] => format!(
+            r#"{{"type":"rate_limit_event",{uuid},"rate_limit_info":{{"status":"rejected","resetsAt":{until}}}}}"#
         ),
         ["clear"] => format!(
             r#"{{"type":"conversation_reset","new_conversation_id":"99999999-0000-4000-8000-000000000000",{uuid}}}"#
