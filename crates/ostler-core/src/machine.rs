@@ -62,6 +62,7 @@ pub use child::{Activity, InterruptStatus};
 pub use decide::{Action, Mode, Pending, Policy, Stored, Wish, World};
 pub use out::Span;
 pub use outcome::{Verdict, classify};
+pub use watch::STALLED;
 
 use child::Child;
 use seen::Seen;
@@ -244,6 +245,13 @@ impl Machine {
     pub fn last_outcome(&self) -> Option<(Outcome, Option<String>)> {
         let turn = self.rows.turns.iter().rev().find(|t| t.settled_at.is_some())?;
         turn.outcome.map(|o| (o, turn.failure.clone()))
+    }
+
+    /// How the open turn would settle now.
+    #[must_use]
+    pub fn settles_as(&self) -> Option<Verdict> {
+        let child = self.child.as_ref().filter(|_| self.open_turn().is_some())?;
+        Some(self.verdict(child, child.phase == Phase::Cold))
     }
 
     /// The number that the next line written to the child must carry.

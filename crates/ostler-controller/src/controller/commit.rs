@@ -36,6 +36,7 @@ impl Controller {
             log(&format!("no link to the transcript: {error}"));
         }
         self.continue_what_was_cut()?;
+        self.continue_what_stalled()?;
         crash::point("continued");
         self.say(Event::Settled { turn, gave_up_tasks })?;
         if let Some(ctl) = &self.ctl {

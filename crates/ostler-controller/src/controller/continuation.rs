@@ -7,6 +7,7 @@
 use super::error::ControllerError;
 use super::{Controller, journal, log};
 use ostler_core::ids::DeliveryId;
+use ostler_core::machine::STALLED;
 use ostler_core::rows::DeliveryState;
 use ostler_core::spec::OnCut;
 use ostler_store::DbError;
@@ -18,13 +19,13 @@ const IN_A_ROW: u32 = 2;
 
 /// Why a session needs a word of ostler's to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "stalls and rate limits are the watchdog's, which builds on this")]
 pub(super) enum Because {
     /// Its claude died in the middle of the turn, and the next one knows the message and does not run it again.
     Cut,
     /// Its claude said nothing any more and was killed.
     Stalled,
     /// The API refused for a while.
+    #[expect(dead_code, reason = "sent when a limit is over")]
     RateLimited,
 }
 
@@ -115,6 +116,36 @@ impl Controller {
             }
         }
         Ok(())
+    }
+
+    /// The same for a turn that its watchdog ends: once. One that goes on with a stalled turn and stalls itself is for
+    /// people.
+    pub(super) fn continue_what_stalled(&mut self) -> Result<(), ControllerError> {
+        let stalled = self.machine.settles_as().is_some_and(|v| v.failure.as_deref() == Some(STALLED));
+        let Some(turn) = self.machine.open_turn().filter(|_| stalled) else { return Ok(()) };
+        if self.wants.broken_off == Some(turn) {
+            // Somebody interrupted it as well.
+            return Ok(());
+        }
+        let rows = &self.machine.rows().deliveries;
+        let of_turn = || rows.iter().filter(|row| row.turn == turn);
+        // What the child had not begun is offered again by itself.
+        let Some(last) = of_turn().rfind(|row| row.state == DeliveryState::Failed).map(|row| row.id) else {
+            return Ok(());
+        };
+        if self.db.delivery(last)?.is_some_and(|row| row.continues.is_some()) {
+            log(&format!(
+                "delivery {last} goes on with another one and stalled too: nothing is sent behind it"
+            ));
+            return Ok(());
+        }
+        match self.continue_after(last, Because::Stalled) {
+            Err(ControllerError::Db(error @ (DbError::DiskFull { .. } | DbError::Busy { .. }))) => {
+                log(&format!("delivery {last} is not continued: {error}"));
+                Ok(())
+            }
+            done => done.map(drop),
+        }
     }
 }
 

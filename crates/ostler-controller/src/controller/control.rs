@@ -226,6 +226,7 @@ impl Controller {
             return Some(Answer::NothingRunning);
         }
         let since = self.now();
+        self.wants.broken_off = self.machine.open_turn();
         // A second interrupt joins the first, whether that waits to be written or for its result.
         let wish = self.wants.interrupt.as_ref().map(|w| w.request_id.as_str());
         let request_id = match wish.or_else(|| self.machine.outstanding_interrupt()) {

@@ -31,6 +31,8 @@ pub(super) struct Wants {
     pub(super) breaking: Option<(Wish, u64)>,
     /// Deliveries that somebody wants back from the child's queue.
     pub(super) cancels: Vec<DeliveryId>,
+    /// The turn that somebody interrupted while its watchdog was at it.
+    pub(super) broken_off: Option<u32>,
     read: Option<Instant>,
     glance: Option<ostler_store::db::Glance>,
     /// When the last turn settled, as far as this controller saw.

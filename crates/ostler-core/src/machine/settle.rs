@@ -161,7 +161,7 @@ impl Machine {
     }
 
     /// How the open turn ended: by its last result, unless it was cut off behind it.
-    fn verdict(&self, child: &Child, dead: bool) -> Verdict {
+    pub(super) fn verdict(&self, child: &Child, dead: bool) -> Verdict {
         let plain = |outcome| Verdict { outcome, failure: None, message: None };
         match &child.verdict {
             Some(verdict) if !(dead && child.segment_open) => verdict.clone(),

@@ -14,8 +14,8 @@ use crate::ctl::{Deadline, KillReason};
 use crate::rows::{Outcome, PermissionState};
 use claude_wire::Event;
 
-/// The kind of a turn that its watchdog ended.
-const STALLED: &str = "stalled";
+/// The kind of failure of a turn that its watchdog ended.
+pub const STALLED: &str = "stalled";
 
 /// A limit whose end nobody announced is no stall for this long.
 const UNANNOUNCED: u64 = 60 * 60_000;

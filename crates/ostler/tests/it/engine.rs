@@ -22,3 +22,4 @@ mod surroundings;
 mod trees;
 mod turns;
 mod upgrade;
+mod watchdog;

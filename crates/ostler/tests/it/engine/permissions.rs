@@ -21,7 +21,7 @@ fn verdict(question: &Permission, decision: Decision, by: &str) -> Verdict {
     }
 }
 
-fn decide(ostler: &Ostler, session: &Session<'_>, question: &Permission, decision: Decision) {
+pub(crate) fn decide(ostler: &Ostler, session: &Session<'_>, question: &Permission, decision: Decision) {
     ostler.decide(session.id, &verdict(question, decision, "test")).unwrap();
 }
 

@@ -1,0 +1,113 @@
+//! The watchdog over real processes: silence, its ladder, and what follows.
+
+use super::permissions::decide;
+use super::stable::{Session, Stable, until};
+use ostler_core::ctl::{Deadline, Decision, Event, KillReason};
+use ostler_core::rows::{DeliveryState, Outcome, Turn};
+use ostler_core::spec::LaunchSpec;
+use ostler_store::db::DeliveryRow;
+
+fn impatient(spec: &mut LaunchSpec) {
+    (spec.limits.slow, spec.limits.stalled, spec.limits.interrupt) = (150, 400, 300);
+    spec.limits.compaction = 500;
+}
+
+#[track_caller]
+fn deliveries(session: &Session<'_>) -> Vec<DeliveryRow> {
+    session.stable.ostler.db().deliveries(session.id).unwrap()
+}
+
+fn turns(session: &Session<'_>) -> Vec<Turn> {
+    session.projection().turns
+}
+
+#[track_caller]
+fn expires(session: &Session<'_>, no: u32, which: Deadline) {
+    session.row(no, "the deadline", |ev| match ev {
+        Event::Expired { deadline } if *deadline == which => Some(()),
+        _ => None,
+    });
+}
+
+#[test]
+fn a_child_that_falls_silent_is_slow_then_interrupted_and_asked_once_to_go_on() {
+    let stable = Stable::new();
+    let session =
+        stable.session_of("turn\n tool Bash {}\n then\n silence\notherwise\n say went on\n", impatient);
+    let id = session.send("work");
+    session.row(1, "slow", |ev| matches!(ev, Event::Slow { silent } if *silent >= 150).then_some(()));
+    expires(&session, 1, Deadline::Stalled);
+    let turn = session.wait();
+    assert_eq!((turn.no, turn.outcome), (2, Some(Outcome::Completed)), "{turn:?}");
+    assert_eq!(session.answer(), "went on");
+    let first = &turns(&session)[0];
+    assert_eq!((first.outcome, first.failure.as_deref()), (Some(Outcome::Failed), Some("stalled")));
+    let [stalled, own] = &deliveries(&session)[..] else { panic!("{:?}", deliveries(&session)) };
+    assert_eq!((stalled.id, stalled.state), (id, DeliveryState::Failed));
+    assert_eq!((own.state, own.continues), (DeliveryState::Completed, Some(id)));
+    assert_eq!(session.offers(id), 1);
+    stable.finish();
+}
+
+#[test]
+fn a_child_that_does_not_listen_either_is_killed_and_the_next_one_goes_on() {
+    let stable = Stable::new();
+    let session = stable.session_of("ignore interrupt\notherwise\n say some\n then\n silence\n", impatient);
+    let id = session.send("work");
+    session.row(1, "the kill", |ev| matches!(ev, Event::Kill { why: KillReason::Stalled }).then_some(()));
+    session.script("otherwise\n say went on\n");
+    let turn = session.wait();
+    assert_eq!((turn.no, turn.outcome), (2, Some(Outcome::Completed)), "{turn:?}");
+    assert_eq!(turns(&session)[0].failure.as_deref(), Some("stalled"));
+    assert_eq!((session.offers(id), session.delivery(id).state), (1, DeliveryState::Failed));
+    stable.finish();
+}
+
+#[test]
+fn a_continuation_that_stalls_too_is_for_people() {
+    let stable = Stable::new();
+    let session = stable.session_of("otherwise\n say some\n then\n silence\n", impatient);
+    session.send("work");
+    let turn =
+        until("both turns", || turns(&session).into_iter().find(|t| t.no == 2 && t.settled_at.is_some()));
+    assert_eq!((turn.outcome, turn.failure.as_deref()), (Some(Outcome::Failed), Some("stalled")));
+    let last = session.wait();
+    assert_eq!(last.no, 2, "{last:?}");
+    assert_eq!(deliveries(&session).len(), 2);
+    stable.finish();
+}
+
+#[test]
+fn a_long_tool_a_person_and_a_background_task_are_no_stalls() {
+    let stable = Stable::new();
+    let script =
+        "otherwise\n tool Bash {}\n takes 1500ms\n ask Bash {}\n shell s make\n until task\n say done\n";
+    let session = stable.session_of(script, impatient);
+    session.send("work");
+    let question = session.question();
+    // Longer than the limit, and nothing happens; that is what is tested.
+    let asked = std::time::Instant::now();
+    until("a person to take their time", || (asked.elapsed().as_millis() > 900).then_some(()));
+    decide(&stable.ostler, &session, &question, Decision::Allow);
+    until("the result", || turns(&session).first().filter(|t| t.results == 1).map(drop));
+    let over = std::time::Instant::now();
+    until("the task to take its time", || (over.elapsed().as_millis() > 900).then_some(()));
+    session.open("task");
+    let turn = session.wait();
+    assert_eq!(turn.outcome, Some(Outcome::Completed), "{turn:?}");
+    let told = |ev: &Event| matches!(ev, Event::Slow { .. } | Event::Expired { .. });
+    assert!(!session.rows(1).iter().any(|row| told(&row.ev)), "{:?}", session.rows(1));
+    stable.finish();
+}
+
+#[test]
+fn a_compaction_that_hangs_has_its_own_deadline() {
+    let stable = Stable::new();
+    let session =
+        stable.session_of("turn\n say a\n then\n compacting\n silence\notherwise\n say went on\n", impatient);
+    session.send("work");
+    expires(&session, 1, Deadline::Compaction);
+    assert_eq!(session.wait().outcome, Some(Outcome::Completed));
+    assert_eq!(turns(&session)[0].failure.as_deref(), Some("stalled"));
+    stable.finish();
+}
