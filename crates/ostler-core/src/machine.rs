@@ -28,6 +28,7 @@
 //! | `machine/meter.rs`, `spent.rs` | own spend = total − restored total |
 //! | `machine/death.rs` | what a dead child leaves behind |
 //! | `machine/settle.rs` | when a turn is over |
+//! | `machine/poison.rs` | what must not be tried again by itself |
 //! | `machine/watch.rs` | a child that owes a message and says nothing |
 //! | `machine/route.rs` | a delivery becomes a steer, a feed or a wake |
 //! | `machine/decide.rs` | what to do next |
@@ -41,6 +42,7 @@ mod meter;
 mod out;
 mod outcome;
 mod permissions;
+mod poison;
 mod receipts;
 mod route;
 mod seen;
@@ -67,6 +69,11 @@ pub use watch::STALLED;
 use child::Child;
 use seen::Seen;
 
+/// The kind of failure of a turn that the API refused for a while.
+pub const RATE_LIMIT: &str = "rate_limit";
+/// The kind of failure of a turn whose credential the API does not take.
+pub const AUTHENTICATION: &str = "authentication";
+
 /// The state of one session's conversation.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -81,6 +88,8 @@ pub struct Machine {
     seen: Seen,
     /// Why nothing is started any more, and since when.
     parked: Option<(String, Millis)>,
+    /// What speaks against trying again.
+    refused: poison::Refused,
     /// What the agent declared, until a later turn begins.
     declared: Option<Declared>,
     /// The conversation that the CLI has already, though it was told to begin it.
@@ -150,6 +159,7 @@ impl Machine {
             parked: None,
             declared: None,
             in_use: None,
+            refused: poison::Refused::default(),
         }
     }
 

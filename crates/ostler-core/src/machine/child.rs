@@ -83,6 +83,10 @@ pub(super) struct Child {
     pub(super) torn: bool,
     pub(super) tools: Tools,
     pub(super) passing: Option<Activity>,
+    /// What the API's last failure in the main lane was: its status, where the child says so, and its kind.
+    pub(super) api_error: Option<(Option<i64>, String)>,
+    /// The refusal that the last result told of, to compare with others.
+    pub(super) print: Option<String>,
     pub(super) watch: Watch,
     /// Denials of this turn that the child announced by itself, and ours.
     pub(super) denied_by_child: u32,
@@ -271,6 +275,8 @@ impl Child {
             torn: false,
             tools: Tools::default(),
             passing: None,
+            api_error: None,
+            print: None,
             watch: Watch::new(now),
             denied_by_child: 0,
             denied_by_us: 0,

@@ -37,6 +37,10 @@ impl Machine {
             Event::Settled { gave_up_tasks, .. } => self.settled(*gave_up_tasks, row.at),
             Event::Cancelled { delivery } => self.taken_back(*delivery),
             Event::Parked { reason } => self.parked = Some((reason.clone(), row.at)),
+            Event::Parked { reason } => {
+                self.parked = Some((reason.clone(), row.at));
+                self.refused.acknowledged();
+            }
             Event::Slow { .. } => self.with_child(|c| c.watch.slow()),
             Event::Foreign { .. } | Event::Note { .. } | Event::Unknown => {}
         }
@@ -58,6 +62,7 @@ impl Machine {
         };
         self.conversation = *conversation;
         self.parked = None;
+        self.refused.acknowledged();
         self.child = Some(Child::new(*generation, *delivery, baseline.clone(), now));
         *self.starts.entry(*delivery).or_default() += 1;
         self.rows.generations.push(Generation {

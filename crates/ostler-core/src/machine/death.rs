@@ -31,6 +31,7 @@ impl Machine {
         if in_use {
             self.in_use = Some(self.conversation);
         }
+        self.note_death(&words(exit));
         self.withdraw_all("death");
         self.leave_deliveries(refused);
         if self.child.as_ref().is_some_and(|c| c.alone.is_some()) && self.open_turn().is_none() {

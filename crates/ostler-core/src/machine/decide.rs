@@ -32,6 +32,8 @@ pub struct World<'a> {
     pub stop: bool,
     /// Nothing may be started (disk full, leaving).
     pub hold: bool,
+    /// Who pays is refused for now: no turn may begin. A running one goes on.
+    pub limited: bool,
     /// The session's agent has declared where it stands: nothing is given to the old child any more.
     pub declared: bool,
     /// How long a delivery has been waiting behind what it declared, milliseconds.
@@ -162,6 +164,11 @@ pub enum Action {
         /// How long.
         silent: u64,
     },
+    /// Record that nothing is started by itself any more.
+    Park {
+        /// Why, and what to do.
+        reason: String,
+    },
     /// Record that a turn began without a delivery.
     BeginTurn,
     /// Make everything durable, record that the turn is over, commit.
@@ -192,7 +199,7 @@ impl Machine {
             _ if self.open_turn().is_some() => {
                 Some(Action::Settle { gave_up_tasks: self.child.as_ref().map_or(0, |c| c.tasks.left()) })
             }
-            _ => self.wake(world),
+            _ => self.to_park().map(|reason| Action::Park { reason }).or_else(|| self.wake(world)),
         }
     }
 
@@ -200,7 +207,9 @@ impl Machine {
     #[must_use]
     pub fn owes(&self, pending: &[Pending]) -> bool {
         let live = self.phase() != Phase::Cold;
-        live || self.open_turn().is_some() || pending.iter().any(|p| self.may_wake(p) && !self.is_final(p.id))
+        live || self.open_turn().is_some()
+            || self.to_park().is_some()
+            || pending.iter().any(|p| self.may_wake(p) && !self.is_final(p.id))
     }
 
     fn with_live(&self, child: &Child, world: &World<'_>) -> Option<Action> {
@@ -333,6 +342,8 @@ impl Machine {
             let rests = child.settled || child.first_write.is_none();
             let makes_room = self.waits_for_the_declared(world);
             let done = rests && (makes_room || self.next_pending(world.pending).is_none());
+            let makes_room = world.limited || self.waits_for_the_declared(world);
+            let done = rests && (makes_room || self.next_pending(world).is_none());
             let rested = makes_room || world.rested >= self.limits.linger;
             return (done && rested).then_some(Action::End { why: EndReason::Settled });
         }

@@ -2,7 +2,9 @@
 
 use super::Machine;
 use super::child::{Activity, Alone, CANCEL, ChildState, InterruptStatus};
+use super::child::{Activity, Alone, ChildState, InterruptStatus};
 use super::outcome::{Verdict, classify};
+use super::{Machine, poison};
 use crate::rows::Turn;
 use claude_wire::{
     Assistant, Block, ControlResponse, Event, Frame, Init, Legacy, Message, RateLimit, ResultLine,
@@ -247,6 +249,9 @@ impl Machine {
         self.model_speaks(lane);
         self.with_child(|c| {
             c.passing = None;
+            if let Some(error) = line.error.as_ref().filter(|_| lane.is_none()) {
+                c.api_error = Some((line.api_error_status, error.clone()));
+            }
             if lane.is_none() {
                 c.watch.block_of(line.message_id.as_deref());
             }
@@ -283,11 +288,16 @@ impl Machine {
         self.renamed(line.common.session_id.as_deref());
         self.note_alone();
         let outstanding = self.child.as_ref().is_some_and(super::child::Child::being_stopped);
-        let verdict = self.stalled_verdict(classify(line, outstanding));
+        let verdict = poison::with_kind(classify(line, outstanding), line, self.child.as_ref());
+        let verdict = self.stalled_verdict(verdict);
+        let print = poison::fingerprint(&verdict, line, self.child.as_ref());
+        self.refused.lives();
         let denied = u32::try_from(line.permission_denials.len()).unwrap_or(u32::MAX);
         let rounds = u32::try_from(line.num_turns.unwrap_or(0)).unwrap_or(u32::MAX);
         self.with_child(|c| {
             c.meter.result(line);
+            c.print = print;
+            c.api_error = None;
             c.had_error |= line.is_error;
             if let Some(alone) = &mut c.alone {
                 alone.rounds = alone.rounds.saturating_add(rounds);

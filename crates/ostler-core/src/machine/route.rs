@@ -55,6 +55,9 @@ impl Machine {
         }
         let fits = next.line_len <= world.pipe_capacity;
         let steers = self.open_turn().is_some();
+        if world.limited && !steers {
+            return None;
+        }
         if !fits && !fresh {
             // A longer line may only be the first of a fresh generation: one that is cut off spoils the pipe.
             return (!steers).then_some(Action::End { why: EndReason::Settled });
@@ -79,6 +82,7 @@ impl Machine {
     /// **Wake**: a generation for the next delivery.
     pub(super) fn wake(&self, world: &World<'_>) -> Option<Action> {
         let next = self.next_pending(world.pending).filter(|_| !world.hold && !world.stop)?;
+        let next = self.next_pending(world).filter(|_| !world.hold && !world.limited && !world.stop)?;
         let may = world.pending.iter().any(|p| self.may_wake(p) && !self.is_final(p.id));
         may.then_some(Action::Spawn { delivery: next.id })
     }

@@ -133,6 +133,8 @@ impl Machine {
         let dead = child.phase == Phase::Cold;
         let had_error = child.had_error;
         let verdict = self.verdict(child, dead);
+        let print = child.print.clone();
+        self.note_refusal(verdict.outcome, print);
         let exit = self.rows.generations.last().and_then(|g| g.exit);
         if !dead {
             self.withdraw_all("turn end");

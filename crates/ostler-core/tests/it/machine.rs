@@ -5,6 +5,8 @@
 
 #[path = "machine/recordings.rs"]
 mod recordings;
+#[path = "machine/refusals.rs"]
+mod refusals;
 #[path = "machine/script.rs"]
 mod script;
 #[path = "machine/silence.rs"]

@@ -600,6 +600,7 @@ impl Session {
             }
             Action::Expire { deadline } => self.say(Event::Expired { deadline })?,
             Action::Slow { silent } => self.say(Event::Slow { silent })?,
+            Action::Park { reason } => self.say(Event::Parked { reason })?,
             Action::BeginTurn => {
                 let turn = self.machine.as_ref().unwrap().rows().turns.len() as u32 + 1;
                 self.say(Event::TurnBegan { turn })?;

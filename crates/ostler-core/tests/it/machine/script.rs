@@ -56,6 +56,7 @@ pub(super) struct Case {
     wish: Option<Wish>,
     cancels: Vec<DeliveryId>,
     stop: bool,
+    limited: bool,
     policy: Policy,
     pipe_ready: bool,
 }
@@ -72,6 +73,7 @@ impl Case {
             wish: None,
             cancels: Vec::new(),
             stop: false,
+            limited: false,
             policy: Policy::Ask,
             pipe_ready: true,
         }
@@ -147,6 +149,7 @@ impl Case {
             ["want", list @ ..] => self.cancels = list.iter().map(|n| id(n)).collect(),
             ["now-wish"] => self.wish = self.machine.now_wish(&self.pending),
             ["stop"] => self.stop = true,
+            ["limit", state] => self.limited = *state == "on",
             ["policy", policy] => {
                 self.policy = if *policy == "deny" { Policy::Deny } else { Policy::Allow };
             }
@@ -203,6 +206,7 @@ impl Case {
             cancels: &self.cancels,
             stop: self.stop,
             hold: false,
+            limited: self.limited,
             rested: 0,
             ..World::default()
         });
@@ -222,6 +226,7 @@ impl Case {
             Some(Action::Refuse { request_id }) => format!("refuse {request_id}"),
             Some(Action::Expire { deadline }) => format!("expire {}", format!("{deadline:?}").to_lowercase()),
             Some(Action::Slow { silent }) => format!("slow {silent}"),
+            Some(Action::Park { reason }) => format!("park {}", reason.split(':').next().unwrap()),
             Some(Action::BeginTurn) => "begin turn".to_owned(),
             Some(Action::Settle { gave_up_tasks: 0 }) => "settle".to_owned(),
             Some(Action::Settle { gave_up_tasks }) => format!("settle {gave_up_tasks}"),
@@ -237,6 +242,8 @@ impl Case {
 /// `block`, `stop` (of a streamed message), `status WHAT`, `retry MS`, `limited UNTIL`,
 /// `ok ID`, `ok ID queued=A,B`, `no ID`, `gives ID true`, `lists R…`, `message ID MODEL IN/OUT/READ/W5/W1`, `delta OUT`, `clear`,
 /// `result KIND …` with KIND `success`, `api_error`, `max_turns`, `aborted`, `execution` and `for=A,B`, `rounds=N`,
+/// `ok ID`, `ok ID queued=A,B`, `no ID`, `lists R…`, `message ID MODEL IN/OUT/READ/W5/W1`, `delta OUT`, `clear`,
+/// `refused KIND` (of the API), `result KIND …` with KIND `success`, `api_error`, `max_turns`, `aborted`, `execution` and `for=A,B`, `rounds=N`,
 /// `used=…`, `MODEL=IN/OUT/READ/W5/W1/USD`, `total=USD`.
 fn child_line(text: &str, made: u32) -> String {
     let uuid = format!(r#""uuid":"{made:08x}-2222-4222-8222-222222222222""#);
@@ -330,6 +337,9 @@ fn child_line(text: &str, made: u32) -> String {
         ["limited", until] => format!(
             r#"{{"type":"rate_limit_event",{uuid},"rate_limit_info":{{"status":"rejected","resetsAt":{until}}}}}"#
         ),
+        ["refused", kind, "api"] => format!(
+            r#"{{"type":"assistant",{uuid},"error":"{kind}","parent_tool_use_id":null,"message":{{"role":"assistant","model":"<synthetic>","content":[]}}}}"#
+        ),
         ["clear"] => format!(
             r#"{{"type":"conversation_reset","new_conversation_id":"99999999-0000-4000-8000-000000000000",{uuid}}}"#
         ),
@@ -358,6 +368,8 @@ fn result_line(kind: &str, rest: &[&str], uuid: &str) -> String {
             }
             "rounds" => write!(more, r#""num_turns":{value},"#),
             "session" => write!(more, r#""session_id":"{value}","#),
+            "status" => write!(more, r#""api_error_status":{value},"#),
+            "said" => write!(more, r#""result":"{value}","#),
             "total" => write!(more, r#""total_cost_usd":{value},"#),
             "used" => write!(more, r#""usage":{},"#, usage(amount(value).0)),
             "denied" => {
