@@ -17,6 +17,7 @@
 //! | `controller/commit.rs` | durable first, then the store |
 //! | `controller/continuation.rs` | messages that ostler sends itself |
 //! | `controller/disk.rs` | full disks |
+//! | `controller/gate.rs` | limits of who pays, slots of the machine |
 //! | `controller/stderr.rs` | the child's stderr: capped, its last words |
 //! | `controller/adopt.rs` | another controller's child |
 //! | `controller/control.rs` | the control socket |
@@ -33,6 +34,7 @@ mod death;
 mod declare;
 mod disk;
 mod error;
+mod gate;
 mod journal;
 mod lab;
 mod link;
@@ -51,6 +53,7 @@ use disk::Full;
 pub(crate) use disk::disk_full;
 use error::ControllerError;
 pub(crate) use error::chain;
+use gate::Gate;
 use journal::OutTail;
 pub(crate) use journal::{fold, wall};
 use link::Keeper;
@@ -120,6 +123,7 @@ fn run(home: &Path, session: SessionId) -> Result<i32, ControllerError> {
         wants: Wants::default(),
         lab: None,
         full: Full::default(),
+        gate: Gate::default(),
         stderr_seen: None,
         slim: crate::slim::Slim::new(),
         dying: None,
@@ -163,6 +167,7 @@ struct Controller {
     /// Held while a child of this session may need the lab.
     lab: Option<lockfile::Lock>,
     full: Full,
+    gate: Gate,
     /// When the length of the child's stderr was looked at.
     stderr_seen: Option<Instant>,
     slim: crate::slim::Slim,
@@ -200,6 +205,7 @@ impl Controller {
             self.control.receive();
             self.serve_faces();
             self.refresh()?;
+            self.tend_gate()?;
             self.go_on_writing()?;
             if self.may_make_room() {
                 return self.make_room();

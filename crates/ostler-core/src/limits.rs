@@ -34,6 +34,8 @@ pub struct Limits {
     pub write: u64,
     /// A settled child stays this long for the next delivery.
     pub linger: u64,
+    /// The first wait behind a rate limit whose end nobody announced; it doubles, to 15 times this.
+    pub backoff: u64,
     /// How many generations one delivery may be offered to.
     pub attempts: u32,
 }
@@ -55,6 +57,7 @@ impl Default for Limits {
             end: 5_000,
             write: 60_000,
             linger: 0,
+            backoff: 60_000,
             attempts: 2,
         }
     }

@@ -257,6 +257,24 @@ impl Machine {
         turn.outcome.map(|o| (o, turn.failure.clone()))
     }
 
+    /// The current child has said something.
+    #[must_use]
+    pub fn has_spoken(&self) -> bool {
+        self.child.as_ref().is_some_and(|c| c.observed.line)
+    }
+
+    /// The API has answered the current child with a message of the model.
+    #[must_use]
+    pub fn api_answers(&self) -> bool {
+        self.child.as_ref().is_some_and(|c| c.observed.answer)
+    }
+
+    /// When the limit ends that the current child was told of, in seconds since 1970.
+    #[must_use]
+    pub fn limit_until(&self) -> Option<i64> {
+        self.child.as_ref().and_then(|c| c.limit_until)
+    }
+
     /// How the open turn would settle now.
     #[must_use]
     pub fn settles_as(&self) -> Option<Verdict> {

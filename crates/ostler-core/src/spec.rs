@@ -128,12 +128,34 @@ pub struct LaunchSpec {
     /// What follows when a crash cut a turn off.
     #[serde(default, skip_serializing_if = "OnCut::is_default")]
     pub on_cut: OnCut,
+    /// What follows when the API refused a turn for a while.
+    #[serde(default, skip_serializing_if = "OnLimit::is_default")]
+    pub on_limit: OnLimit,
     /// What one child and everything that it starts may use, where the machine can hold them to it.
     #[serde(default, skip_serializing_if = "Caps::is_default")]
     pub caps: Caps,
     /// The git worktree that ostler made for the session; [`Self::cwd`] is in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
+}
+
+/// What follows when the API refused a turn for a while (a rate limit).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnLimit {
+    /// ostler asks the model to go on as soon as the limit is over.
+    #[default]
+    Continue,
+    /// It is shown; people send something.
+    Show,
+}
+
+impl OnLimit {
+    /// True when nothing was set.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What follows when a message is in the transcript, but its turn was cut off by a crash.
@@ -271,6 +293,7 @@ impl LaunchSpec {
             extra: Vec::new(),
             limits: Limits::default(),
             on_cut: OnCut::default(),
+            on_limit: OnLimit::default(),
             caps: Caps::default(),
             worktree: None,
         }

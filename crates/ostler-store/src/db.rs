@@ -10,6 +10,7 @@ mod deliveries;
 mod error;
 mod find;
 mod glance;
+mod limits;
 mod list;
 mod moves;
 mod permissions;
@@ -23,6 +24,7 @@ pub use deliveries::{Body, DeliveryRow, Inserted, MAX_INLINE_BODY, Mode, NewDeli
 pub use error::DbError;
 pub use find::FindError;
 pub use glance::Glance;
+pub use limits::RateLimit;
 pub use list::{ListFilter, PageKey, SessionPage};
 pub use moves::{Chore, Fate, Moved};
 pub use permissions::{Decided, NewDecision, PermissionRow, Winner};

@@ -30,6 +30,7 @@ impl Controller {
                 self.notice_death()
             };
         }
+        self.count_child()?;
         let identity = self.who_is_it(&files)?;
         if self.machine.phase() == Phase::Starting {
             let (pid, start, boot) = match &identity {

@@ -37,12 +37,14 @@ impl Controller {
         }
         self.continue_what_was_cut()?;
         self.continue_what_stalled()?;
+        self.continue_behind_a_limit()?;
         crash::point("continued");
         self.say(Event::Settled { turn, gave_up_tasks })?;
         if let Some(ctl) = &self.ctl {
             ctl.sync()?;
         }
         crash::point("settled-written");
+        self.learn_of_limit()?;
         self.wants.rested_since = Some(self.now());
         self.commit()?;
         crash::point("settled");

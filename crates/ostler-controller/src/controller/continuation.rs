@@ -7,15 +7,17 @@
 use super::error::ControllerError;
 use super::{Controller, journal, log};
 use ostler_core::ids::DeliveryId;
-use ostler_core::machine::STALLED;
+use ostler_core::machine::{RATE_LIMIT, STALLED};
 use ostler_core::rows::DeliveryState;
-use ostler_core::spec::OnCut;
+use ostler_core::spec::{OnCut, OnLimit};
 use ostler_store::DbError;
 use ostler_store::db::{Inserted, Mode, NewDelivery};
 use sha2::{Digest, Sha256};
 
 /// How many continuations may follow one message of somebody's.
 const IN_A_ROW: u32 = 2;
+/// The same behind a rate limit, where most of them are tries: half a day of them.
+const TRIES_IN_A_ROW: u32 = 48;
 
 /// Why a session needs a word of ostler's to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +27,6 @@ pub(super) enum Because {
     /// Its claude said nothing any more and was killed.
     Stalled,
     /// The API refused for a while.
-    #[expect(dead_code, reason = "sent when a limit is over")]
     RateLimited,
 }
 
@@ -61,8 +62,9 @@ impl Controller {
         delivery: DeliveryId,
         because: Because,
     ) -> Result<Option<DeliveryId>, ControllerError> {
-        if self.continuations_before(delivery)? >= IN_A_ROW {
-            log(&format!("delivery {delivery} is not continued: {IN_A_ROW} in a row are the most"));
+        let most = if because == Because::RateLimited { TRIES_IN_A_ROW } else { IN_A_ROW };
+        if self.continuations_before(delivery, most)? >= most {
+            log(&format!("delivery {delivery} is not continued: {most} in a row are the most"));
             return Ok(None);
         }
         let id = id_after(delivery);
@@ -85,9 +87,9 @@ impl Controller {
     }
 
     /// How many of those that lead to this one were made by ostler, itself included.
-    fn continuations_before(&self, delivery: DeliveryId) -> Result<u32, DbError> {
+    fn continuations_before(&self, delivery: DeliveryId, most: u32) -> Result<u32, DbError> {
         let (mut count, mut at) = (0, delivery);
-        while count < IN_A_ROW {
+        while count < most {
             let Some(before) = self.db.delivery(at)?.and_then(|row| row.continues) else { break };
             (count, at) = (count + 1, before);
         }
@@ -140,6 +142,25 @@ impl Controller {
             return Ok(());
         }
         match self.continue_after(last, Because::Stalled) {
+            Err(ControllerError::Db(error @ (DbError::DiskFull { .. } | DbError::Busy { .. }))) => {
+                log(&format!("delivery {last} is not continued: {error}"));
+                Ok(())
+            }
+            done => done.map(drop),
+        }
+    }
+}
+
+impl Controller {
+    /// The same for a turn that the API refused in its middle, where the session is to. It waits with all others.
+    pub(super) fn continue_behind_a_limit(&mut self) -> Result<(), ControllerError> {
+        let limited = self.machine.settles_as().is_some_and(|v| v.failure.as_deref() == Some(RATE_LIMIT));
+        let wanted = limited && self.spec.on_limit == OnLimit::Continue;
+        let Some(turn) = self.machine.open_turn().filter(|_| wanted) else { return Ok(()) };
+        let rows = &self.machine.rows().deliveries;
+        let last = rows.iter().rfind(|row| row.turn == turn && row.state == DeliveryState::Failed);
+        let Some(last) = last.map(|row| row.id) else { return Ok(()) };
+        match self.continue_after(last, Because::RateLimited) {
             Err(ControllerError::Db(error @ (DbError::DiskFull { .. } | DbError::Busy { .. }))) => {
                 log(&format!("delivery {last} is not continued: {error}"));
                 Ok(())

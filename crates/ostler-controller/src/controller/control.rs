@@ -223,6 +223,9 @@ impl Controller {
         let refreshed = self.refresh();
         let wanted = if cancel_queued { self.take_back_everything() } else { Vec::new() };
         if refreshed.is_err() || (self.machine.open_turn().is_none() && !self.will_start()) {
+        if self.refresh().is_err()
+            || (self.machine.open_turn().is_none() && (!self.will_start() || self.gate.waits()))
+        {
             return Some(Answer::NothingRunning);
         }
         let since = self.now();
@@ -348,6 +351,20 @@ impl Controller {
             }
             _ if self.machine.phase() == Phase::Cold => Some(forced()),
             _ => None,
+            Waiting::Interrupt(id) => match self.machine.interrupt_status(id) {
+                InterruptStatus::Confirmed(still_queued) => Some(Answer::Confirmed { still_queued }),
+                InterruptStatus::Refused(why) => {
+                    Some(Answer::Forced { why: format!("the child refused: {why}") })
+                }
+                InterruptStatus::Gone => Some(forced()),
+                // It joined one that was written to a child that is dead by now: nobody will ever write it to this one.
+                InterruptStatus::NotSent if !self.is_wished(id) => Some(forced()),
+                InterruptStatus::NotSent if self.machine.open_turn().is_none() => {
+                    (!self.will_start() || self.gate.waits()).then_some(Answer::NothingRunning)
+                }
+                _ if self.machine.phase() == Phase::Cold => Some(forced()),
+                _ => None,
+            },
         }
     }
 
@@ -384,7 +401,7 @@ impl Controller {
             process: self.machine.phase().word().to_owned(),
             generation: self.machine.generation(),
             turn: self.machine.open_turn(),
-            activity: self.machine.activity().map(|a| words(&a)),
+            activity: self.machine.activity().map(|a| words(&a)).or_else(|| self.gate.words()),
             waiting: u32::try_from(self.wants.pending.len()).unwrap_or(u32::MAX),
             pid: self.child.as_ref().map(|(identity, _)| identity.pid),
             stuck: self.stuck().is_some(),

@@ -34,6 +34,7 @@ impl Controller {
     pub(super) fn perform(&mut self, action: Action) -> Result<bool, ControllerError> {
         match action {
             Action::Spawn { delivery } => match self.claim(delivery)? {
+                Claimed::Ours if !self.may_start()? => return Ok(false),
                 Claimed::Ours => self.start_generation(delivery)?,
                 Claimed::Gone => {}
                 Claimed::Later => return Ok(false),

@@ -158,6 +158,7 @@ impl Controller {
             hold: self.full.any() || self.wants.halted,
             declared: self.machine.declared().is_some(),
             waited: self.wants.waits_since.map_or(0, |t| now.saturating_sub(t)),
+            limited: self.gate.limited(),
             rested: self.wants.rested_since.map_or(0, |t| now.saturating_sub(t)),
         };
         self.machine.decide(&world)

@@ -85,6 +85,8 @@ pub(super) struct Child {
     pub(super) passing: Option<Activity>,
     /// What the API's last failure in the main lane was: its status, where the child says so, and its kind.
     pub(super) api_error: Option<(Option<i64>, String)>,
+    /// When the limit ends that it was told of, in seconds since 1970.
+    pub(super) limit_until: Option<i64>,
     /// The refusal that the last result told of, to compare with others.
     pub(super) print: Option<String>,
     pub(super) watch: Watch,
@@ -106,6 +108,8 @@ pub(super) struct Observed {
     pub(super) state: bool,
     /// Among its `capabilities`: an interrupt takes back what is queued.
     pub(super) cancel_queued: bool,
+    /// A message of the model.
+    pub(super) answer: bool,
 }
 
 /// The request that takes a message out of the child's queue.
@@ -276,6 +280,7 @@ impl Child {
             tools: Tools::default(),
             passing: None,
             api_error: None,
+            limit_until: None,
             print: None,
             watch: Watch::new(now),
             denied_by_child: 0,

@@ -249,6 +249,7 @@ impl Machine {
         self.model_speaks(lane);
         self.with_child(|c| {
             c.passing = None;
+            c.observed.answer |= line.error.is_none() && !line.is_synthetic();
             if let Some(error) = line.error.as_ref().filter(|_| lane.is_none()) {
                 c.api_error = Some((line.api_error_status, error.clone()));
             }
@@ -430,6 +431,7 @@ impl Machine {
         let limited = !line.status.is_empty() && !line.status.starts_with("allowed");
         let until = line.resets_at;
         self.with_child(|c| {
+            c.limit_until = until.filter(|_| limited);
             if limited {
                 c.passing = Some(Activity::RateLimited(until));
             }

@@ -8,6 +8,8 @@ mod deliveries;
 mod finding;
 #[path = "db/glance.rs"]
 mod glance;
+#[path = "db/limits.rs"]
+mod limits;
 #[path = "db/opening.rs"]
 mod opening;
 #[path = "db/permissions.rs"]

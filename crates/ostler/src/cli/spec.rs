@@ -67,6 +67,7 @@ fn described(
     spec.max_budget_usd = args.max_budget_usd;
     spec.caps = caps(args)?;
     spec.on_cut = args.on_cut.into();
+    spec.on_limit = args.on_limit.into();
     spec.lab = lab;
     spec.extra = parse_extra(&args.claude_flag)?;
     texts.put_into(&mut spec);

@@ -1,7 +1,7 @@
 //! Options about a session: they are stored with it and hold for all of its turns.
 
 use clap::{Args, ValueEnum};
-use ostler_core::spec::{Credential, OnCut, PermissionMode, PermissionPolicy, SettingSource, Ttl};
+use ostler_core::spec::{Credential, OnCut, OnLimit, PermissionMode, PermissionPolicy, SettingSource, Ttl};
 use std::path::PathBuf;
 
 /// Options about a session.
@@ -120,6 +120,10 @@ pub(super) struct SpecArgs {
     /// or continue by a message of ostler's own
     #[arg(long, value_name = "POLICY", default_value = "show")]
     pub(super) on_cut: OnCutChoice,
+    /// When the API refuses a turn for a while (a rate limit): continue by a message of ostler's own as soon as it takes
+    /// requests again, or only show it
+    #[arg(long, value_name = "POLICY", default_value = "continue")]
+    pub(super) on_limit: OnLimitChoice,
     /// Keep a variable of the environment (NAME), or set one (NAME=VALUE)
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(super) env: Vec<String>,
@@ -156,6 +160,24 @@ pub(super) enum OnCutChoice {
     Show,
     /// ostler asks the model to go on, at most twice in a row
     Continue,
+}
+
+/// What follows a turn that the API refused for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnLimitChoice {
+    /// ostler tells the model to go on when the limit is over
+    Continue,
+    /// It is shown; a message of yours goes on
+    Show,
+}
+
+impl From<OnLimitChoice> for OnLimit {
+    fn from(choice: OnLimitChoice) -> Self {
+        match choice {
+            OnLimitChoice::Continue => Self::Continue,
+            OnLimitChoice::Show => Self::Show,
+        }
+    }
 }
 
 impl From<OnCutChoice> for OnCut {

@@ -8,6 +8,7 @@ use ostler_core::rows::{DeliveryState, Outcome, Turn};
 
 on_both_versions! {
     status_400
+    the_same_400_twice
     status_401
     status_429_for_a_second
     status_429_for_an_hour
@@ -56,10 +57,24 @@ fn status_400(version: &'static str) {
     stage.finish(&Paid::Exactly);
 }
 
+/// The second generation is refused as the first one was: nothing is tried by itself any more, a message is.
+fn the_same_400_twice(version: &'static str) {
+    let script = "when \"mended\"\n say Fine.\notherwise\n status 400 \"messages.1: a block is missing\"\n";
+    let stage = Stage::new(version, script);
+    let session = stage.session();
+    fails(&session, "go", "api_error", &["400"]);
+    assert_eq!(session.status().parked, None);
+    fails(&session, "go on", "api_error", &["400"]);
+    let parked = session.status().parked.unwrap_or_default();
+    assert!(parked.starts_with("poisoned transcript"), "{parked:?}");
+    session.completes("mended");
+    stage.finish(&Paid::Exactly);
+}
+
 fn status_401(version: &'static str) {
     let stage = Stage::new(version, "otherwise\n status 401 \"The key is not valid.\"\n");
     let session = stage.session_of(&[("CLAUDE_CODE_MAX_RETRIES", "1")], |_| {});
-    fails(&session, "go", "api_error", &["401", "The key is not valid."]);
+    fails(&session, "go", "authentication", &["401", "The key is not valid."]);
     stage.finish(&Paid::Exactly);
 }
 
@@ -75,8 +90,8 @@ fn status_429_for_a_second(version: &'static str) {
 /// Nothing waits for an hour: the turn fails at once.
 fn status_429_for_an_hour(version: &'static str) {
     let stage = Stage::new(version, "otherwise\n status 429 retry-after 3600 \"Too many for now.\"\n");
-    let session = stage.session();
-    fails(&session, "go", "api_error", &["Too many for now."]);
+    let session = stage.session_of(&[], |spec| spec.on_limit = ostler_core::spec::OnLimit::Show);
+    fails(&session, "go", "rate_limit", &["Too many for now."]);
     stage.finish(&Paid::Exactly);
 }
 

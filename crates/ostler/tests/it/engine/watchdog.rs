@@ -111,3 +111,101 @@ fn a_compaction_that_hangs_has_its_own_deadline() {
     assert_eq!(turns(&session)[0].failure.as_deref(), Some("stalled"));
     stable.finish();
 }
+
+/// Refused for now, and taken as soon as ostler asks again.
+const LIMITED: &str = "when [ostler]\n say went on\notherwise\n result api 429 slow down with {\"api_error_status\":429}\n";
+
+fn soon(spec: &mut LaunchSpec) {
+    spec.limits.backoff = 1_500;
+}
+
+#[test]
+fn a_rate_limit_holds_all_sessions_of_its_credential_until_one_of_them_was_taken() {
+    let stable = Stable::new();
+    let (first, second) = (stable.session_of(LIMITED, soon), stable.session("otherwise\n say fine\n"));
+    first.send("work");
+    let limit = until("the limit", || stable.ostler.db().rate_limits().unwrap().pop());
+    assert_eq!((limit.tries, limit.until), (1, None));
+    assert!(!limit.credential.contains('/') && limit.credential.len() < 40, "{limit:?}");
+    let waits = second.send("hello");
+    let activity = until("the second to wait", || second.status().activity);
+    assert_eq!(activity, "rate limited until unknown");
+    assert_eq!(second.projection().generations, []);
+    // Nothing runs that could be interrupted, and nobody waits to be told so.
+    assert_eq!(
+        stable.ostler.interrupt(second.id, false).unwrap(),
+        ostler_controller::client::Interrupted::NothingRunning
+    );
+    assert_eq!(first.wait().outcome, Some(Outcome::Completed));
+    assert_eq!(first.answer(), "went on");
+    assert_eq!(turns(&first)[0].failure.as_deref(), Some("rate_limit"));
+    assert_eq!(second.wait().outcome, Some(Outcome::Completed));
+    assert_eq!(second.delivery(waits).state, DeliveryState::Completed);
+    assert_eq!(stable.ostler.db().rate_limits().unwrap(), []);
+    let next = limit.next_try.unwrap();
+    for session in [&first, &second] {
+        let last = session.projection().generations.pop().unwrap();
+        assert!(last.started_at >= next, "started at {:?}, allowed from {next:?}", last.started_at);
+    }
+    stable.finish();
+}
+
+#[test]
+fn a_refused_credential_is_tried_again_only_for_a_message_that_comes_later() {
+    let stable = Stable::new();
+    let refused = "otherwise\n result api 401 bad key with {\"api_error_status\":401}\n";
+    let session = stable.session(refused);
+    session.send("work");
+    let turn = session.wait();
+    assert_eq!(turn.failure.as_deref(), Some("authentication"), "{turn:?}");
+    let row = stable.ostler.db().rate_limits().unwrap().pop().unwrap();
+    assert_eq!(row.next_try, None);
+    session.script("otherwise\n say fine\n");
+    session.completes("again");
+    assert_eq!(stable.ostler.db().rate_limits().unwrap(), []);
+    stable.finish();
+}
+
+#[test]
+fn no_more_children_start_at_once_than_there_are_slots() {
+    let stable = Stable::with(&[("OSTLER_START_SLOTS", "2")]);
+    let sessions: Vec<_> = (0..20).map(|_| stable.session("start\n pause 60ms\notherwise\n say fine\n")).collect();
+    for session in &sessions {
+        session.send("go");
+    }
+    // Started, and silent so far.
+    let starting = |s: &Session<'_>| {
+        let files = s.generation(1);
+        let silent = std::fs::metadata(files.out()).map_or(true, |m| m.len() == 0);
+        files.spawn_json().exists() && silent
+    };
+    let mut seen = 0;
+    until("all to be answered", || {
+        // Who starts in both looks was starting between them.
+        let once: Vec<_> = sessions.iter().filter(|s| starting(s)).collect();
+        let both = once.into_iter().filter(|s| starting(s)).count();
+        assert!(both <= 2, "{both} start at once");
+        seen = seen.max(both);
+        sessions.iter().all(|s| turns(s).iter().any(|t| t.settled_at.is_some())).then_some(())
+    });
+    assert!(seen > 0, "nobody was seen starting");
+    for session in &sessions {
+        assert_eq!(session.wait().outcome, Some(Outcome::Completed));
+    }
+    stable.finish();
+}
+
+#[test]
+fn who_waits_for_a_slot_says_so_and_gets_the_next_one() {
+    let stable = Stable::with(&[("OSTLER_CHILD_SLOTS", "1")]);
+    let (first, second) = (stable.session("otherwise\n say a{until go}\n"), stable.session("otherwise\n say b\n"));
+    first.send("work");
+    until("the first to run", || first.status().activity.filter(|a| a == "thinking"));
+    second.send("work");
+    until("the second to wait", || second.status().activity.filter(|a| a == "waiting for a slot"));
+    assert_eq!(second.projection().generations, []);
+    first.open("go");
+    assert_eq!(first.wait().outcome, Some(Outcome::Completed));
+    assert_eq!(second.wait().outcome, Some(Outcome::Completed));
+    stable.finish();
+}
