@@ -6,7 +6,7 @@
 
 use super::error::ControllerError;
 use super::{Controller, journal, log};
-use ostler_core::env::{ChildStart, child_env};
+use ostler_core::env::{ChildStart, Identity, Place, child_env};
 use ostler_core::ids::Millis;
 use ostler_core::machine::{AUTHENTICATION, Phase, RATE_LIMIT};
 use ostler_core::rows::Outcome;
@@ -224,7 +224,10 @@ impl Controller {
 
     fn name_credential(&self) -> Option<String> {
         let platform = ostler_core::argv::Platform::of(std::env::consts::OS);
-        let start = ChildStart { session: self.session, generation: 0, lab: None, platform };
+        // What does not pay is not looked at.
+        let identity = Identity { session: self.session, generation: 0, token: "" };
+        let place = Place { home: "", program: "" };
+        let start = ChildStart { identity, place, lab: None, platform };
         let parent: Vec<_> = std::env::vars_os().collect();
         let read = |path: &str| std::fs::read_to_string(path).map_err(|e| e.to_string());
         // A start that fails for this says so itself.

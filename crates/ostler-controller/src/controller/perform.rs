@@ -33,8 +33,9 @@ impl Controller {
     /// False: nothing more can be done right now.
     pub(super) fn perform(&mut self, action: Action) -> Result<bool, ControllerError> {
         match action {
+            // Whoever sent what waits for a slot may still take it back.
+            Action::Spawn { .. } if !self.may_start()? => return Ok(false),
             Action::Spawn { delivery } => match self.claim(delivery)? {
-                Claimed::Ours if !self.may_start()? => return Ok(false),
                 Claimed::Ours => self.start_generation(delivery)?,
                 Claimed::Gone => {}
                 Claimed::Later => return Ok(false),

@@ -1,7 +1,7 @@
 //! The API refuses, fails, breaks off, or the turn runs into a limit: what the real CLI makes of it, and what people
 //! are told.
 
-use super::engine::stable::Session;
+use super::engine::stable::{Session, until};
 use super::real_stage::{Paid, Stage, is_new, on_both_versions, said, streams};
 use ostler_core::ctl::Exit;
 use ostler_core::rows::{DeliveryState, Outcome, Turn};
@@ -65,7 +65,7 @@ fn the_same_400_twice(version: &'static str) {
     fails(&session, "go", "api_error", &["400"]);
     assert_eq!(session.status().parked, None);
     fails(&session, "go on", "api_error", &["400"]);
-    let parked = session.status().parked.unwrap_or_default();
+    let parked = until("the park", || session.status().parked);
     assert!(parked.starts_with("poisoned transcript"), "{parked:?}");
     session.completes("mended");
     stage.finish(&Paid::Exactly);

@@ -10,7 +10,10 @@ fn refusals_are_counted_until_one_request_is_taken() {
     let wait = |tries: u64| Some(Millis(1000 * i64::try_from(tries).unwrap()));
     db.limit_refused("key", Millis(1), None, wait).unwrap();
     let row = db.limit_refused("key", Millis(2), Some(Millis(9)), wait).unwrap();
-    assert_eq!((row.since, row.until, row.tries, row.next_try), (Millis(2), Some(Millis(9)), 2, Some(Millis(2000))));
+    assert_eq!(
+        (row.since, row.until, row.tries, row.next_try),
+        (Millis(2), Some(Millis(9)), 2, Some(Millis(2000)))
+    );
     let for_ever = db.limit_refused("other", Millis(3), None, |_| None).unwrap();
     assert_eq!(for_ever.next_try, None);
     assert_eq!(db.rate_limits().unwrap(), [row.clone(), for_ever]);

@@ -113,7 +113,8 @@ fn a_compaction_that_hangs_has_its_own_deadline() {
 }
 
 /// Refused for now, and taken as soon as ostler asks again.
-const LIMITED: &str = "when [ostler]\n say went on\notherwise\n result api 429 slow down with {\"api_error_status\":429}\n";
+const LIMITED: &str =
+    "when [ostler]\n say went on\notherwise\n result api 429 slow down with {\"api_error_status\":429}\n";
 
 fn soon(spec: &mut LaunchSpec) {
     spec.limits.backoff = 1_500;
@@ -169,7 +170,8 @@ fn a_refused_credential_is_tried_again_only_for_a_message_that_comes_later() {
 #[test]
 fn no_more_children_start_at_once_than_there_are_slots() {
     let stable = Stable::with(&[("OSTLER_START_SLOTS", "2")]);
-    let sessions: Vec<_> = (0..20).map(|_| stable.session("start\n pause 60ms\notherwise\n say fine\n")).collect();
+    let sessions: Vec<_> =
+        (0..20).map(|_| stable.session("start\n pause 400ms\notherwise\n say fine\n")).collect();
     for session in &sessions {
         session.send("go");
     }
@@ -198,7 +200,8 @@ fn no_more_children_start_at_once_than_there_are_slots() {
 #[test]
 fn who_waits_for_a_slot_says_so_and_gets_the_next_one() {
     let stable = Stable::with(&[("OSTLER_CHILD_SLOTS", "1")]);
-    let (first, second) = (stable.session("otherwise\n say a{until go}\n"), stable.session("otherwise\n say b\n"));
+    let (first, second) =
+        (stable.session("otherwise\n say a{until go}\n"), stable.session("otherwise\n say b\n"));
     first.send("work");
     until("the first to run", || first.status().activity.filter(|a| a == "thinking"));
     second.send("work");
