@@ -170,27 +170,17 @@ fn a_refused_credential_is_tried_again_only_for_a_message_that_comes_later() {
 #[test]
 fn no_more_children_start_at_once_than_there_are_slots() {
     let stable = Stable::with(&[("OSTLER_START_SLOTS", "2")]);
-    let sessions: Vec<_> =
-        (0..20).map(|_| stable.session("start\n pause 400ms\notherwise\n say fine\n")).collect();
+    let script = "start\n until go\notherwise\n say fine\n";
+    let sessions: Vec<_> = (0..20).map(|_| stable.session(script)).collect();
     for session in &sessions {
         session.send("go");
     }
-    // Started, and silent so far.
-    let starting = |s: &Session<'_>| {
-        let files = s.generation(1);
-        let silent = std::fs::metadata(files.out()).map_or(true, |m| m.len() == 0);
-        files.spawn_json().exists() && silent
-    };
-    let mut seen = 0;
-    until("all to be answered", || {
-        // Who starts in both looks was starting between them.
-        let once: Vec<_> = sessions.iter().filter(|s| starting(s)).collect();
-        let both = once.into_iter().filter(|s| starting(s)).count();
-        assert!(both <= 2, "{both} start at once");
-        seen = seen.max(both);
-        sessions.iter().all(|s| turns(s).iter().any(|t| t.settled_at.is_some())).then_some(())
-    });
-    assert!(seen > 0, "nobody was seen starting");
+    // Who has a slot keeps it until its first word, and nobody may say one yet.
+    let waits = |s: &&Session<'_>| s.status().activity.as_deref() == Some("waiting for a slot");
+    until("all others to wait", || (sessions.iter().filter(waits).count() == 18).then_some(()));
+    let started = sessions.iter().filter(|s| s.generation(1).spawn_json().exists()).count();
+    assert_eq!(started, 2);
+    sessions.iter().for_each(|s| s.open("go"));
     for session in &sessions {
         assert_eq!(session.wait().outcome, Some(Outcome::Completed));
     }
