@@ -534,6 +534,7 @@ impl Session {
             interrupt: self.wish.as_ref().map(|(w, _)| w).or(breaking),
             cancels: &self.cancels,
             stop: self.halted(),
+            limited: false,
             hold: self.halted(),
             declared: machine.declared().is_some(),
             waited: self.waits.map_or(0, |t| self.now - t),
