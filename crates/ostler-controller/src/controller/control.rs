@@ -222,10 +222,8 @@ impl Controller {
         self.wants.must_refresh();
         let refreshed = self.refresh();
         let wanted = if cancel_queued { self.take_back_everything() } else { Vec::new() };
-        if refreshed.is_err() || (self.machine.open_turn().is_none() && !self.will_start()) {
-        if self.refresh().is_err()
-            || (self.machine.open_turn().is_none() && (!self.will_start() || self.gate.waits()))
-        {
+        let nothing = self.machine.open_turn().is_none() && (!self.will_start() || self.gate.waits());
+        if refreshed.is_err() || nothing {
             return Some(Answer::NothingRunning);
         }
         let since = self.now();
@@ -347,24 +345,10 @@ impl Controller {
             // It joined one that was written to a child that is dead by now: nobody will ever write it to this one.
             InterruptStatus::NotSent if !self.is_wished(request_id) => Some(forced()),
             InterruptStatus::NotSent if self.machine.open_turn().is_none() => {
-                (!self.will_start()).then_some(Answer::NothingRunning)
+                (!self.will_start() || self.gate.waits()).then_some(Answer::NothingRunning)
             }
             _ if self.machine.phase() == Phase::Cold => Some(forced()),
             _ => None,
-            Waiting::Interrupt(id) => match self.machine.interrupt_status(id) {
-                InterruptStatus::Confirmed(still_queued) => Some(Answer::Confirmed { still_queued }),
-                InterruptStatus::Refused(why) => {
-                    Some(Answer::Forced { why: format!("the child refused: {why}") })
-                }
-                InterruptStatus::Gone => Some(forced()),
-                // It joined one that was written to a child that is dead by now: nobody will ever write it to this one.
-                InterruptStatus::NotSent if !self.is_wished(id) => Some(forced()),
-                InterruptStatus::NotSent if self.machine.open_turn().is_none() => {
-                    (!self.will_start() || self.gate.waits()).then_some(Answer::NothingRunning)
-                }
-                _ if self.machine.phase() == Phase::Cold => Some(forced()),
-                _ => None,
-            },
         }
     }
 

@@ -36,7 +36,6 @@ impl Machine {
             Event::TurnBegan { .. } => self.open_new_turn(row.at),
             Event::Settled { gave_up_tasks, .. } => self.settled(*gave_up_tasks, row.at),
             Event::Cancelled { delivery } => self.taken_back(*delivery),
-            Event::Parked { reason } => self.parked = Some((reason.clone(), row.at)),
             Event::Parked { reason } => {
                 self.parked = Some((reason.clone(), row.at));
                 self.refused.acknowledged();

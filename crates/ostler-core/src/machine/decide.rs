@@ -340,10 +340,8 @@ impl Machine {
                 return Some(Action::BeginTurn);
             }
             let rests = child.settled || child.first_write.is_none();
-            let makes_room = self.waits_for_the_declared(world);
-            let done = rests && (makes_room || self.next_pending(world.pending).is_none());
             let makes_room = world.limited || self.waits_for_the_declared(world);
-            let done = rests && (makes_room || self.next_pending(world).is_none());
+            let done = rests && (makes_room || self.next_pending(world.pending).is_none());
             let rested = makes_room || world.rested >= self.limits.linger;
             return (done && rested).then_some(Action::End { why: EndReason::Settled });
         }

@@ -1,8 +1,6 @@
 //! A line of the child's is applied.
 
-use super::Machine;
 use super::child::{Activity, Alone, CANCEL, ChildState, InterruptStatus};
-use super::child::{Activity, Alone, ChildState, InterruptStatus};
 use super::outcome::{Verdict, classify};
 use super::{Machine, poison};
 use crate::rows::Turn;

@@ -81,8 +81,8 @@ impl Machine {
 
     /// **Wake**: a generation for the next delivery.
     pub(super) fn wake(&self, world: &World<'_>) -> Option<Action> {
-        let next = self.next_pending(world.pending).filter(|_| !world.hold && !world.stop)?;
-        let next = self.next_pending(world).filter(|_| !world.hold && !world.limited && !world.stop)?;
+        let next =
+            self.next_pending(world.pending).filter(|_| !world.hold && !world.limited && !world.stop)?;
         let may = world.pending.iter().any(|p| self.may_wake(p) && !self.is_final(p.id));
         may.then_some(Action::Spawn { delivery: next.id })
     }
