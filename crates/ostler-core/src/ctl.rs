@@ -135,6 +135,10 @@ pub enum Event {
     Parked {
         /// The reason, for people.
         reason: String,
+        /// The place of the newest delivery that whoever decided this knew of: a later one wakes the session, even one
+        /// that was accepted while this row was being written. Older rows don't say it; there their time decides.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seen: Option<u64>,
     },
     /// The turn says nothing though it should; see the deadlines of that name. For people who look on.
     Slow {

@@ -87,7 +87,7 @@ pub struct Machine {
     starts: BTreeMap<DeliveryId, u32>,
     seen: Seen,
     /// Why nothing is started any more, and since when.
-    parked: Option<(String, Millis)>,
+    parked: Option<Parked>,
     /// What speaks against trying again.
     refused: poison::Refused,
     /// What the agent declared, until a later turn begins.
@@ -116,6 +116,15 @@ pub enum Undeclarable {
     NoTurn,
     /// Only a subagent can have said it: the main agent calls nothing.
     Subagent,
+}
+
+/// Nothing is started any more by itself.
+#[derive(Clone, Debug)]
+struct Parked {
+    reason: String,
+    at: Millis,
+    /// The newest delivery that was known then.
+    seen: Option<u64>,
 }
 
 /// What a process of a session is, as far as its journal knows.
@@ -230,7 +239,7 @@ impl Machine {
     /// The reason why nothing is started any more, if so.
     #[must_use]
     pub fn parked(&self) -> Option<&str> {
-        self.parked.as_ref().map(|(why, _)| why.as_str())
+        self.parked.as_ref().map(|p| p.reason.as_str())
     }
 
     /// What the agent has declared, unless a later turn has begun.

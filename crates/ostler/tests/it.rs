@@ -25,6 +25,7 @@ mod it {
     mod real_modes;
     mod real_questions;
     mod real_stage;
+    mod real_starts;
     mod real_stops;
     mod real_tasks;
     mod real_turns;

@@ -98,12 +98,11 @@ impl Ostler {
         let socket = self.home().session(session).control_sock();
         let deadline = Instant::now() + DEED;
         loop {
-            if !self.is_attended(session)? {
-                if !self.child_lives(session) && !self.owes(session)? {
-                    return Ok(None);
-                }
-                self.ensure(session)?;
+            if !self.is_attended(session)? && !self.child_lives(session) && !self.owes(session)? {
+                return Ok(None);
             }
+            // One that is there and hangs would be waited for as long as for the deed itself.
+            self.ensure(session)?;
             match ask(&socket, wish, DEED) {
                 Ok(answer) => return Ok(Some(answer)),
                 Err(error) if Instant::now() >= deadline => {

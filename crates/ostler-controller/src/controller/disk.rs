@@ -114,7 +114,7 @@ impl Controller {
         if parked && !self.machine.owes(&self.wants.pending) {
             return Ok(());
         }
-        match self.say(Event::Parked { reason }) {
+        match self.say(Event::Parked { reason, seen: Some(self.wants.seen) }) {
             // Not even this row has room. It is tried again; whoever asks is told meanwhile.
             Err(ControllerError::Ctl(CtlError::DiskFull { .. })) => Ok(()),
             said => said,

@@ -12,11 +12,11 @@ use ostler_core::machine::{AUTHENTICATION, Phase, RATE_LIMIT};
 use ostler_core::rows::Outcome;
 use ostler_os::lockfile::{self, Lock};
 use ostler_os::{durable, limits};
-use ostler_store::db::RateLimit;
+use ostler_store::db::{Glance, RateLimit};
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 
-/// How often the row of a limit is read.
+/// How often it is looked whether a limit stands.
 const LOOK: Duration = Duration::from_millis(250);
 /// What one child is reckoned to need, in bytes.
 const CHILD: u64 = 400 << 20;
@@ -43,6 +43,10 @@ pub(super) struct Gate {
     credential: Option<String>,
     waits: Option<Waits>,
     looked: Option<Instant>,
+    /// The limit's row, as it was read last, and of which credential.
+    row: Option<(String, Option<RateLimit>)>,
+    /// Whether it may be another one by now.
+    glance: Option<Glance>,
     /// We are the one who tries.
     probe: Option<Lock>,
     /// Held until the child's first line.
@@ -132,8 +136,7 @@ impl Controller {
         }
         self.gate.looked = Some(Instant::now());
         let Some(credential) = self.credential() else { return Ok(()) };
-        let row = self.db.rate_limit(&credential)?;
-        let waits = match row {
+        let waits = match self.limit_of(&credential)? {
             Some(row) => self.waits_for(&row)?,
             None => {
                 self.gate.probe = None;
@@ -144,6 +147,20 @@ impl Controller {
             self.gate.waits = waits;
         }
         Ok(())
+    }
+
+    /// The store is asked only when somebody has written to it.
+    fn limit_of(&mut self, credential: &str) -> Result<Option<RateLimit>, ControllerError> {
+        let db = &self.db;
+        let changed = self.gate.glance.get_or_insert_with(|| db.glance()).changed();
+        if let Some((_, row)) = self.gate.row.as_ref().filter(|(of, _)| !changed && of == credential) {
+            return Ok(row.clone());
+        }
+        // Forgotten first: a store that can't be read now is asked again.
+        self.gate.row = None;
+        let row = self.db.rate_limit(credential)?;
+        self.gate.row = Some((credential.to_owned(), row.clone()));
+        Ok(row)
     }
 
     fn waits_for(&mut self, row: &RateLimit) -> Result<Option<Waits>, ControllerError> {

@@ -82,7 +82,7 @@ impl Controller {
             }
             Action::Expire { deadline } => self.say(Event::Expired { deadline })?,
             Action::Slow { silent } => self.say(Event::Slow { silent })?,
-            Action::Park { reason } => self.say(Event::Parked { reason })?,
+            Action::Park { reason } => self.say(Event::Parked { reason, seen: Some(self.wants.seen) })?,
             Action::BeginTurn => {
                 let turn = self.machine.rows().turns.last().map_or(1, |t| t.no + 1);
                 self.say(Event::TurnBegan { turn })?;

@@ -34,6 +34,8 @@ pub(super) struct Wants {
     /// The turn that somebody interrupted while its watchdog was at it.
     pub(super) broken_off: Option<u32>,
     read: Option<Instant>,
+    /// The newest delivery that was read, by its place among all.
+    pub(super) seen: u64,
     glance: Option<ostler_store::db::Glance>,
     /// When the last turn settled, as far as this controller saw.
     pub(super) rested_since: Option<u64>,
@@ -75,6 +77,7 @@ impl Wants {
         let (record, _) = db.record(session)?;
         self.halted = !record.online();
         self.pending = if self.halted { Vec::new() } else { pending(db, session)? };
+        self.seen = self.pending.iter().map(|p| p.seq).fold(self.seen, u64::max);
         self.pending.retain(|p| !is_final(p.id));
         let stored = db.decisions_to_write(session)?.into_iter().map(|d| Stored {
             generation: d.generation,
@@ -92,14 +95,13 @@ impl Wants {
 pub(crate) fn pending(db: &Db, session: SessionId) -> Result<Vec<Pending>, DbError> {
     let mut pending = Vec::new();
     for row in db.pending_deliveries(session)? {
-        let Some(delivery) = db.delivery(row.id)? else { continue };
         let mode = match row.mode {
             ostler_store::db::Mode::Queue => Mode::Queue,
             ostler_store::db::Mode::Now => Mode::Now,
             ostler_store::db::Mode::Auto => Mode::Auto,
         };
-        let line_len = delivery.body_len + ENVELOPE;
-        pending.push(Pending { id: row.id, mode, line_len, accepted_at: delivery.created_at });
+        let line_len = row.body_len + ENVELOPE;
+        pending.push(Pending { id: row.id, mode, line_len, seq: row.seq, accepted_at: row.created_at });
     }
     Ok(pending)
 }

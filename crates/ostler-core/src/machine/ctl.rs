@@ -2,7 +2,7 @@
 
 use super::child::{Asked, CANCEL, Child, Ending, Interrupt, InterruptStatus, Unfinished};
 use super::tasks::TaskKind;
-use super::{Declared, Machine, Phase};
+use super::{Declared, Machine, Parked, Phase};
 use crate::ctl::{Deadline, EndReason, Event, Line, Row};
 use crate::ids::Millis;
 use crate::rows::{Generation, Turn};
@@ -36,8 +36,8 @@ impl Machine {
             Event::TurnBegan { .. } => self.open_new_turn(row.at),
             Event::Settled { gave_up_tasks, .. } => self.settled(*gave_up_tasks, row.at),
             Event::Cancelled { delivery } => self.taken_back(*delivery),
-            Event::Parked { reason } => {
-                self.parked = Some((reason.clone(), row.at));
+            Event::Parked { reason, seen } => {
+                self.parked = Some(Parked { reason: reason.clone(), at: row.at, seen: *seen });
                 self.refused.acknowledged();
             }
             Event::Slow { .. } => self.with_child(|c| c.watch.slow()),

@@ -51,6 +51,8 @@ pub struct Pending {
     pub mode: Mode,
     /// Bytes of its line, newline included.
     pub line_len: u64,
+    /// Its place among all deliveries.
+    pub seq: u64,
     /// When it was accepted.
     pub accepted_at: Millis,
 }

@@ -89,11 +89,49 @@ impl Machine {
 
     /// A parked session is woken by what was accepted after it was parked: somebody acted.
     pub(super) fn may_wake(&self, pending: &Pending) -> bool {
-        self.parked.as_ref().is_none_or(|(_, at)| pending.accepted_at > *at)
+        let Some(parked) = &self.parked else { return true };
+        match parked.seen {
+            Some(seen) => pending.seq > seen,
+            None => pending.accepted_at > parked.at,
+        }
     }
 }
 
 /// The request id of the interrupt for a delivery that says `now`.
 fn now_request(next: &Pending) -> String {
     format!("ostler-now-{}", next.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Machine, Mode, Pending};
+    use crate::ctl::{Event, Row};
+    use crate::ids::{ConversationId, DeliveryId, Millis};
+    use crate::limits::Limits;
+    use uuid::Uuid;
+
+    fn parked(seen: Option<u64>) -> Machine {
+        let mut machine = Machine::new(ConversationId(Uuid::from_u128(1)), Limits::default());
+        let ev = Event::Parked { reason: "a reason".into(), seen };
+        machine.row(&Row { at: Millis(1_000), off: 0, ev }, 1);
+        machine
+    }
+
+    fn pending(seq: u64, accepted_at: i64) -> Pending {
+        let id = DeliveryId(Uuid::from_u128(2));
+        Pending { id, mode: Mode::Auto, line_len: 100, seq, accepted_at: Millis(accepted_at) }
+    }
+
+    #[test]
+    fn what_was_accepted_while_the_session_was_being_parked_wakes_it() {
+        let machine = parked(Some(3));
+        assert!(machine.owes(&[pending(4, 999)]), "nobody who parked it knew of this one");
+        assert!(!machine.owes(&[pending(3, 2_000)]), "this one was known, whatever a clock says");
+    }
+
+    #[test]
+    fn a_row_that_does_not_say_what_was_known_goes_by_its_time() {
+        let machine = parked(None);
+        assert!(machine.owes(&[pending(1, 1_001)]) && !machine.owes(&[pending(9, 1_000)]));
+    }
 }

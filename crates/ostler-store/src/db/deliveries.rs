@@ -128,6 +128,10 @@ pub struct Pending {
     pub mode: Mode,
     /// How far it has come.
     pub state: DeliveryState,
+    /// How long its body is.
+    pub body_len: u64,
+    /// When it came.
+    pub created_at: Millis,
 }
 
 impl Db {
@@ -167,7 +171,7 @@ impl Db {
     pub fn pending_deliveries(&self, session: SessionId) -> Result<Vec<Pending>, DbError> {
         self.read("read deliveries", |conn| {
             let mut statement = conn.prepare_cached(
-                "SELECT id, seq, mode, state FROM delivery INDEXED BY delivery_pending
+                "SELECT id, seq, mode, state, body_len, created_at FROM delivery INDEXED BY delivery_pending
                  WHERE session = ?1 AND state IN ('accepted', 'written', 'queued', 'started') ORDER BY seq",
             )?;
             let found = statement.query_map([Id(session)], |row| {
@@ -176,6 +180,8 @@ impl Db {
                     seq: row.get::<_, Count>(1)?.0,
                     mode: row.get::<_, Word<_>>(2)?.0,
                     state: row.get::<_, Word<_>>(3)?.0,
+                    body_len: row.get::<_, Count>(4)?.0,
+                    created_at: Millis(row.get(5)?),
                 })
             })?;
             Ok(found.collect::<Result<_, _>>()?)

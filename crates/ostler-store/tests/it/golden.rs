@@ -145,7 +145,8 @@ fn ends() -> Vec<Event> {
     events.push(Event::Declared { declaration: Declaration::Done, note: None, turn: 4 });
     events.push(Event::Closed);
     events.push(Event::Cancelled { delivery: delivery_id(1) });
-    events.push(Event::Parked { reason: "disk full".into() });
+    events.push(Event::Parked { reason: "disk full".into(), seen: None });
+    events.push(Event::Parked { reason: "crash loop".into(), seen: Some(17) });
     events.push(Event::Note { text: "line\nbreak, \"quotes\", \u{2028}".into() });
     events
 }

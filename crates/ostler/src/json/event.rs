@@ -151,7 +151,7 @@ impl ControlEvent {
             E::Cancelled { delivery } => {
                 Self { kind: "cancelled", delivery: Some(delivery.to_string()), ..self }
             }
-            E::Parked { reason } => Self { kind: "parked", message: Some(reason.clone()), ..self },
+            E::Parked { reason, .. } => Self { kind: "parked", message: Some(reason.clone()), ..self },
             E::Slow { silent } => {
                 Self { kind: "slow", message: Some(format!("silent for {} s", silent / 1000)), ..self }
             }

@@ -52,7 +52,7 @@ impl View {
             }
             Event::TurnBegan { .. } => self.quiet("the model goes on by itself"),
             Event::Cancelled { .. } => self.quiet("a message that waited was taken back"),
-            Event::Parked { reason } => self.bad(&format!("parked: {}", one_line(reason))),
+            Event::Parked { reason, .. } => self.bad(&format!("parked: {}", one_line(reason))),
             Event::Slow { silent } => {
                 self.warn(&format!("claude has said nothing for {} s", silent / 1000));
             }

@@ -215,7 +215,7 @@ fn what_ostler_did_is_told() {
     shown.row(Event::Dead { exit: Exit::Signal(9), proven: true, killed: 2, said: None });
     shown.0.entry(&Entry::Generation { no: 2 }, &|_| None);
     shown.row(Event::Dead { exit: Exit::Code(1), proven: false, killed: 0, said: Some("boom\n".into()) });
-    shown.row(Event::Parked { reason: "it died twice".into() });
+    shown.row(Event::Parked { reason: "it died twice".into(), seen: None });
     insta::assert_snapshot!(shown.text(), @r"
     » the text of 1
     ? may Bash run  rm -rf build

@@ -177,7 +177,8 @@ impl Session {
         self.names += 1;
         let id = DeliveryId(Uuid::from_u128(0xde_0000_0000 + self.names));
         let line_len = build::user_line(id.0, &Content::Text(content.to_owned()), None).len() as u64;
-        let pending = Pending { id, mode, line_len, accepted_at: self.wall() };
+        let seq = self.sent.len() as u64 + 1;
+        let pending = Pending { id, mode, line_len, seq, accepted_at: self.wall() };
         self.sent.push(Sent { pending, content: content.to_owned() });
     }
 
@@ -601,7 +602,10 @@ impl Session {
             }
             Action::Expire { deadline } => self.say(Event::Expired { deadline })?,
             Action::Slow { silent } => self.say(Event::Slow { silent })?,
-            Action::Park { reason } => self.say(Event::Parked { reason })?,
+            Action::Park { reason } => {
+                let seen = Some(self.sent.len() as u64);
+                self.say(Event::Parked { reason, seen })?;
+            }
             Action::BeginTurn => {
                 let turn = self.machine.as_ref().unwrap().rows().turns.len() as u32 + 1;
                 self.say(Event::TurnBegan { turn })?;

@@ -123,7 +123,10 @@ impl Case {
             ["began"] => self.row(Event::TurnBegan { turn: 1 }),
             ["slow", silent] => self.row(Event::Slow { silent: silent.parse().unwrap() }),
             ["kill"] => self.row(Event::Kill { why: KillReason::Deaf }),
-            ["parked", ..] => self.row(Event::Parked { reason: line["parked".len()..].trim().to_owned() }),
+            ["parked", ..] => {
+                let reason = line["parked".len()..].trim().to_owned();
+                self.row(Event::Parked { reason, seen: None });
+            }
             ["ending", "stop"] => self.row(Event::Ending { why: EndReason::Stop }),
             ["ending", "settled"] => self.row(Event::Ending { why: EndReason::Settled }),
             ["settled", ..] => {
@@ -440,7 +443,8 @@ fn pending(word: &str, now: u64) -> Pending {
         _ => Mode::Auto,
     };
     let line_len = if word.contains("/long") { 5_000 } else { 100 };
-    Pending { id: id(word), mode, line_len, accepted_at: Millis(i64::try_from(now).unwrap()) }
+    let accepted_at = Millis(i64::try_from(now).unwrap());
+    Pending { id: id(word), mode, line_len, seq: 0, accepted_at }
 }
 
 fn named(deadline: &str) -> Deadline {

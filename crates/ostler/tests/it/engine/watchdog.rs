@@ -1,7 +1,7 @@
 //! The watchdog over real processes: silence, its ladder, and what follows.
 
 use super::permissions::decide;
-use super::stable::{Session, Stable, until};
+use super::stable::{Session, Stable, executable, fake_claude, until};
 use ostler_core::ctl::{Deadline, Decision, Event, KillReason};
 use ostler_core::rows::{DeliveryState, Outcome, Turn};
 use ostler_core::spec::LaunchSpec;
@@ -170,8 +170,20 @@ fn a_refused_credential_is_tried_again_only_for_a_message_that_comes_later() {
 #[test]
 fn no_more_children_start_at_once_than_there_are_slots() {
     let stable = Stable::with(&[("OSTLER_START_SLOTS", "2")]);
-    let script = "start\n until go\notherwise\n say fine\n";
-    let sessions: Vec<_> = (0..20).map(|_| stable.session(script)).collect();
+    // Says nothing at all before its gate is open.
+    let late = format!(
+        "#!/bin/sh\nuntil test -e \"$FAKE_CLAUDE_GATES/go\"; do sleep 0.02; done\nexec '{}' \"$@\"\n",
+        fake_claude().display()
+    );
+    let late = executable(&stable.path("late"), &late);
+    let script = "otherwise\n say fine\n";
+    let session = |_| {
+        stable.session_of(script, |spec| {
+            spec.launcher.command = vec![late.clone()];
+            spec.launcher.resolved.program.path.clone_from(&late);
+        })
+    };
+    let sessions: Vec<_> = (0..20).map(session).collect();
     for session in &sessions {
         session.send("go");
     }
