@@ -5,6 +5,7 @@
 //! | [`spec`] | the launch spec: everything that decides how a child starts |
 //! | [`argv`] | launch spec → command line and launch files |
 //! | [`mod@env`] | launch spec → environment |
+//! | [`content`] | what a message says: text, or content blocks that were found good |
 //! | [`ids`] | the names of sessions, deliveries, conversations; wall-clock milliseconds |
 //! | [`ctl`] | the rows of `gen/N/ctl`: what ostler wrote to a child and what it decided |
 //! | [`rows`] | what a journal folds to: the records that the store keeps and can rebuild |
@@ -13,6 +14,7 @@
 
 pub mod argv;
 pub mod baseline;
+pub mod content;
 pub mod ctl;
 pub mod env;
 pub mod ids;

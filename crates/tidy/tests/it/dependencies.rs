@@ -57,7 +57,7 @@ const OURS: &[(&str, &[&str])] = &[
 /// Everything that a pure crate may use.
 const PURE: &[(&str, &[&str])] = &[
     ("claude-wire", &["serde", "serde_json", "thiserror", "uuid"]),
-    ("ostler-core", &["claude-wire", "serde", "serde_json", "sha2", "thiserror", "uuid"]),
+    ("ostler-core", &["base64", "claude-wire", "serde", "serde_json", "sha2", "thiserror", "uuid"]),
 ];
 
 /// Crates that only some of ours may use, so that their weight and their types stay in there.
