@@ -3,6 +3,7 @@
 //! Everything here works on the store, the journals and the control sockets of one home; no daemon is needed. A face
 //! (the command line, later HTTP) owns an [`Ostler`] and nothing else of a session.
 
+use ostler_core::content::Content;
 use ostler_core::ctl::Decision;
 use ostler_core::ids::{DeliveryId, GenerationNo, Millis, SessionId};
 use ostler_core::machine::Mode;
@@ -26,7 +27,7 @@ mod wait;
 pub mod worktree;
 
 pub use declare::{Declarer, MAX_NOTE};
-pub use deliver::MAX_PROMPT;
+pub use deliver::MAX_KEY;
 pub use ensure::Starter;
 pub use error::ClientError;
 pub use gc::{Rubbish, RubbishKind};
@@ -99,7 +100,7 @@ pub struct NewMessage {
     /// Its uuid, chosen by the caller.
     pub id: DeliveryId,
     /// What to say.
-    pub text: String,
+    pub content: Content,
     /// May it steer?
     pub mode: Mode,
     /// The sender's name for it: the same name again is the same delivery.

@@ -57,6 +57,9 @@ pub(crate) fn kills_do_nothing() -> bool {
     cfg!(debug_assertions) && file.is_some_and(|file| std::path::Path::new(&file).exists())
 }
 
+/// The one in a command that sends: the message is accepted, and nobody was told.
+pub const IN_SEND: &str = "accepted";
+
 /// Those in a command that closes a session.
 pub const IN_CLOSE: [&str; 4] = ["close-recorded", "close-ended", "close-cancelled", "close-worktree"];
 

@@ -16,6 +16,7 @@
 //! | `view/questions.rs` | questions of the child, and what was decided |
 //! | `view/line.rs` | what a line of the child's shows |
 //! | `view/row.rs` | what a row of ours shows |
+//! | `view/said.rs` | a message: its text, and what else is in it |
 //! | `view/tally.rs` | what is going on right now, for the status line |
 //! | `view/closing.rs` | the lines at the end of a run |
 
@@ -28,6 +29,7 @@ mod page;
 mod paint;
 mod questions;
 mod row;
+mod said;
 mod speech;
 mod tally;
 mod tools;
@@ -38,6 +40,7 @@ pub use argument::key_argument;
 pub use closing::{Closing, closing};
 pub use harmless::{harmless, one_line};
 pub use paint::{Paint, Style};
+pub use said::said;
 pub use tally::Tally;
 pub use width::{clip, width};
 

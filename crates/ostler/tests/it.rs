@@ -5,6 +5,7 @@ mod it {
     mod alone_homes;
     mod bad_input;
     mod closes;
+    mod content;
     mod desk;
     mod desk_sessions;
     mod doctor;
@@ -16,6 +17,7 @@ mod it {
     mod launcher_install;
     mod launcher_search;
     mod real_clear;
+    mod real_content;
     mod real_deaths;
     mod real_declares;
     mod real_exactly_once;

@@ -53,7 +53,7 @@ impl Shared {
     pub(crate) fn send(&self, face: &Ostler, session: &Session, key: &'static str, pad: usize, mode: Mode) {
         let id = DeliveryId(Uuid::new_v4());
         let text = format!("[{key}] {}", "x".repeat(pad));
-        let message = NewMessage { id, text, mode, idempotency_key: None, at: wall() };
+        let message = NewMessage { id, content: text.into(), mode, idempotency_key: None, at: wall() };
         let result = face.deliver(session.id, &message);
         self.counts.add(if result.is_ok() { "sent" } else { "sent, not answered" });
         self.note_error(result.as_ref().err());

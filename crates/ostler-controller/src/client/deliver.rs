@@ -1,6 +1,8 @@
 //! Sessions are created and messages accepted: durable writes first, then a controller is told.
 
 use super::{ClientError, NewMessage, NewSession, Ostler, Verdict};
+use crate::crash;
+use ostler_core::content::MAX_MESSAGE;
 use ostler_core::ctl::Decision;
 use ostler_core::ids::{ConversationId, DeliveryId, SessionId};
 use ostler_core::machine::Mode;
@@ -10,9 +12,8 @@ use ostler_store::session_file::{SESSION_FILE_VERSION, SessionFile};
 use serde_json::value::RawValue;
 use std::path::PathBuf;
 
-/// The longest prompt that is accepted, in bytes. Older CLIs send more on to the API and newer ones answer "Prompt is
-/// too long" (protocol page).
-pub const MAX_PROMPT: usize = 8 << 20;
+/// The longest idempotency key, in bytes.
+pub const MAX_KEY: usize = 256;
 
 impl Ostler {
     /// Creates a session: its folder first, then its row. Starts nothing.
@@ -57,25 +58,31 @@ impl Ostler {
     /// no controller could be reached: that is the error then.
     ///
     /// # Errors
-    /// Refused (empty, too large, stopped, closed, another body under the same key); the store can't be written;
+    /// Refused (empty, too large, a key that is none, stopped, closed, another body under the same key); the store can't be written;
     /// [`ClientError::Controller`].
     pub fn deliver(&self, session: SessionId, message: &NewMessage) -> Result<DeliveryId, ClientError> {
         let accepted = self.accept(session, message)?;
+        crash::point(crash::IN_SEND);
         self.poke(session)?;
         Ok(accepted)
     }
 
     /// The durable half of [`Ostler::deliver`].
     fn accept(&self, session: SessionId, message: &NewMessage) -> Result<DeliveryId, ClientError> {
-        if message.text.trim().is_empty() {
+        if message.content.is_blank() {
             return Err(ClientError::EmptyPrompt);
         }
-        if message.text.len() > MAX_PROMPT {
-            return Err(ClientError::PromptTooLarge { len: message.text.len(), limit: MAX_PROMPT });
+        let len = message.content.size();
+        if len > MAX_MESSAGE {
+            return Err(ClientError::PromptTooLarge { len, limit: MAX_MESSAGE });
         }
-        let failed =
-            |source| ClientError::File { what: "encode the message of", path: PathBuf::new(), source };
-        let body = serde_json::to_vec(&message.text).map_err(|e| failed(Box::new(e)))?;
+        // An empty name is a variable that somebody forgot to set: all their messages would be one.
+        if let Some(len) =
+            message.idempotency_key.as_ref().map(String::len).filter(|n| !(1..=MAX_KEY).contains(n))
+        {
+            return Err(ClientError::Key { len, limit: MAX_KEY });
+        }
+        let body = message.content.to_stored();
         let mode = match message.mode {
             Mode::Auto => ostler_store::db::Mode::Auto,
             Mode::Queue => ostler_store::db::Mode::Queue,

@@ -37,6 +37,14 @@ pub enum ClientError {
         /// The limit.
         limit: usize,
     },
+    /// The idempotency key is empty or too long.
+    #[error("the idempotency key has {len} bytes; it must have 1 to {limit}")]
+    Key {
+        /// Its length.
+        len: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// The working directory is not there.
     #[error("the working directory {} is not there", cwd.display())]
     NoCwd {

@@ -3,7 +3,8 @@
 use super::error::ControllerError;
 use super::{Controller, log};
 use crate::crash;
-use claude_wire::{Content, Frame, Message, Request, build};
+use claude_wire::{Frame, Message, Request, build};
+use ostler_core::content;
 use ostler_core::ctl::{Decision, Event, KillReason, Line};
 use ostler_core::ids::DeliveryId;
 use ostler_core::machine::Action;
@@ -138,15 +139,7 @@ impl Controller {
     /// The same bytes each time: the uuid and the stored body are all that is in it.
     fn user_line(&self, delivery: DeliveryId) -> Result<Vec<u8>, ControllerError> {
         let body = self.db.delivery_body(delivery)?;
-        let text = String::from_utf8_lossy(&body);
-        let content = match serde_json::from_str::<String>(&text) {
-            Ok(text) => Content::Text(text),
-            Err(_) => match RawValue::from_string(text.into_owned()) {
-                Ok(raw) => Content::Blocks(raw),
-                Err(_) => Content::Text(String::from_utf8_lossy(&body).into_owned()),
-            },
-        };
-        Ok(build::user_line(delivery.0, &content, None))
+        Ok(build::user_line(delivery.0, &content::to_wire(&body), None))
     }
 
     /// Ids that no two requests of a session share.

@@ -6,6 +6,7 @@ use super::spec::launch_spec;
 use super::spec_options::SpecArgs;
 use crate::failure::Failure;
 use ostler_controller::client::{ClientError, NewMessage, NewSession, Ostler, worktree};
+use ostler_core::content::Content;
 use ostler_core::ids::{DeliveryId, SessionId};
 use ostler_core::machine::Mode;
 use ostler_core::spec::LaunchSpec;
@@ -24,7 +25,7 @@ pub(super) struct Created {
 
 /// Reads the prompt, finds claude, creates the session.
 pub(super) fn create(prompt: &PromptArgs, args: &SpecArgs, face: &Face) -> Result<Prepared, Failure> {
-    let text = prompt.read()?;
+    let content = prompt.read()?;
     let ostler = face.open()?;
     let mut spec = launch_spec(args, face)?;
     // Random and not by time: the first characters of ids made in the same minute must differ, for people name
@@ -42,7 +43,7 @@ pub(super) fn create(prompt: &PromptArgs, args: &SpecArgs, face: &Face) -> Resul
         }
         return Err(error.into());
     }
-    Ok(Prepared { ostler, session, label, spec, text })
+    Ok(Prepared { ostler, session, label, spec, content })
 }
 
 /// A session that exists, and a message that was not delivered yet.
@@ -51,13 +52,13 @@ pub(super) struct Prepared {
     session: SessionId,
     label: Option<String>,
     spec: LaunchSpec,
-    text: String,
+    content: Content,
 }
 
 impl Prepared {
     /// Delivers the message.
     pub(super) fn deliver(self) -> Result<Created, Failure> {
-        let message = message(self.text, Mode::Auto, None);
+        let message = message(self.content, Mode::Auto, None);
         let delivery = match self.ostler.deliver(self.session, &message) {
             Ok(delivery) => delivery,
             // It was accepted, and the next command tries again.
@@ -74,6 +75,6 @@ impl Prepared {
 }
 
 /// A message with an id of its own.
-pub(super) fn message(text: String, mode: Mode, key: Option<String>) -> NewMessage {
-    NewMessage { id: DeliveryId(Uuid::new_v4()), text, mode, idempotency_key: key, at: now() }
+pub(super) fn message(content: Content, mode: Mode, key: Option<String>) -> NewMessage {
+    NewMessage { id: DeliveryId(Uuid::new_v4()), content, mode, idempotency_key: key, at: now() }
 }

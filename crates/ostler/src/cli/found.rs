@@ -1,9 +1,11 @@
-//! The session that a name means, and the shortest name for it.
+//! The session that a name means, the shortest name for it, and what a message of it says.
 
 use super::face::Face;
 use super::words;
 use crate::failure::{Failure, UsageError};
+use crate::view;
 use ostler_controller::client::Ostler;
+use ostler_core::content;
 use ostler_core::ids::{DeliveryId, SessionId};
 use ostler_store::db::SessionRow;
 
@@ -57,4 +59,10 @@ fn command(face: &Face, ostler: &Ostler, verb: &[&str], id: SessionId) -> String
     words.extend(verb.iter().map(Into::into));
     words.push(short(ostler, id).into());
     words::command_line(words)
+}
+
+/// What a message says, for people.
+pub(super) fn said(ostler: &Ostler, delivery: DeliveryId) -> Option<String> {
+    let body = ostler.db().delivery_body(delivery).ok()?;
+    Some(view::said(&content::shown(&body)))
 }

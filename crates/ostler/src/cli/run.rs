@@ -31,6 +31,7 @@ use ostler_store::Cursor;
 ///     ostler run "Find out why the tests are slow"
 ///     ostler run --model opus --max-budget-usd 2 --label nightly < task.md
 ///     ostler run -q "Name this branch" > name.txt
+///     ostler run --image shot.png "What is wrong here?"
 ///     ostler run -- "- begins with a dash"
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]

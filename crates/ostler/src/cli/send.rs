@@ -33,6 +33,8 @@ use ostler_store::{Cursor, Entry, SessionFile};
 ///     ostler send --watch nightly "What did you find?"
 ///     ostler send --now nightly "Stop that; look at the log first"
 ///     ostler send --wait 4f3a2b1c "Summarise" --json
+///     ostler send nightly --image page.png --file spec.pdf "What is missing on the page?"
+///     ostler send nightly --key build-812 "Build 812 has failed"
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct SendArgs {
@@ -55,13 +57,14 @@ pub(super) struct SendArgs {
     /// Break off what runs, and say this next, before every message that was not written to claude yet
     #[arg(long, conflicts_with = "queue")]
     now: bool,
-    /// Your own name for the message: sent twice under the same name, it is delivered once
+    /// Your own name for the message: sent twice under the same name, it is delivered once; another message under it is
+    /// refused (exit status 8)
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
 
 pub(super) fn send(args: SendArgs, face: &mut Face) -> Result<Exit, Failure> {
-    let text = args.prompt.read()?;
+    let content = args.prompt.read()?;
     let ostler = face.open()?;
     let row = found::session(&ostler, &args.session)?;
     let mode = match (args.now, args.queue) {
@@ -71,7 +74,7 @@ pub(super) fn send(args: SendArgs, face: &mut Face) -> Result<Exit, Failure> {
     };
     // Before the delivery, so that nothing of what it does is missed.
     let from = end_of_journal(&ostler, &row)?;
-    let message = created::message(text, mode, args.key);
+    let message = created::message(content, mode, args.key);
     let delivery = ostler.deliver(row.id, &message)?;
     if !args.watch && !args.wait {
         accepted(face, &ostler, &row, delivery)?;

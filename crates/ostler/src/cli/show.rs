@@ -8,6 +8,7 @@ use crate::json::{ShowDocument, Shown};
 use crate::view::{self, Paint, Style, clock, dollars, one_line, tokens};
 use clap::Args;
 use ostler_controller::client::Ostler;
+use ostler_core::ids::DeliveryId;
 use ostler_core::record::State;
 use ostler_core::rows::Turn;
 use ostler_core::spec::LaunchSpec;
@@ -58,6 +59,8 @@ fn gather(ostler: &Ostler, row: SessionRow) -> Result<Shown, Failure> {
 
 /// How many of the newest turns are listed.
 const TURNS: usize = 20;
+/// Columns of what a message says.
+const SAYS: usize = 60;
 
 fn page(face: &Face, ostler: &Ostler, s: &Shown) -> String {
     let mut page = Page { paint: face.paint, out: String::new() };
@@ -99,7 +102,7 @@ fn page(face: &Face, ostler: &Ostler, s: &Shown) -> String {
     page.row("folder", &s.dir.path.display().to_string());
     page.row("go on", &found::go_on(face, ostler, s.listed.row.id));
     page.turns(&s.rows.turns);
-    page.deliveries(s);
+    page.deliveries(s, |id| found::said(ostler, id));
     page.out
 }
 
@@ -143,7 +146,7 @@ impl Page {
         }
     }
 
-    fn deliveries(&mut self, s: &Shown) {
+    fn deliveries(&mut self, s: &Shown, said: impl Fn(DeliveryId) -> Option<String>) {
         let waiting: Vec<_> = s.deliveries.iter().filter(|d| !d.state.is_final()).collect();
         if waiting.is_empty() {
             return;
@@ -152,7 +155,9 @@ impl Page {
         for d in waiting {
             let state = format!("{:?}", d.state).to_lowercase();
             let own = if d.continues.is_some() { "  by ostler itself, to go on" } else { "" };
-            self.out.push_str(&format!("  {}  {state}  {}{own}\n", d.id, view::bytes(d.body_len)));
+            let says = said(d.id).map(|text| format!("  {}", view::clip(&one_line(&text), SAYS)));
+            let says = says.unwrap_or_default();
+            self.out.push_str(&format!("  {}  {state}  {}{own}{says}\n", d.id, view::bytes(d.body_len)));
         }
     }
 }

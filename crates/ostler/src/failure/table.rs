@@ -5,6 +5,7 @@ use crate::launcher::LauncherError;
 use claude_lab::{LabError, ScriptError};
 use ostler_controller::client::ClientError;
 use ostler_controller::client::worktree::WorktreeError;
+use ostler_core::content::BlockError;
 use ostler_core::env::EnvError;
 use ostler_core::spec::SpecError;
 use ostler_store::db::FindError;
@@ -24,9 +25,14 @@ impl From<UsageError> for Failure {
             UsageError::EmptyPrompt | UsageError::NoPrompt => {
                 Some("give it as an argument, with --prompt-file FILE, or through a pipe".to_owned())
             }
-            UsageError::TooLarge { .. } => {
+            UsageError::TooLarge { .. } | UsageError::MessageTooLarge { .. } => {
                 Some("put it into a file in the working directory and ask claude to read that".to_owned())
             }
+            UsageError::Content(_) => Some(
+                r#"such as [{"type":"text","text":"Hello"}]; docs/json.md, "Content blocks", has them all"#
+                    .to_owned(),
+            ),
+            UsageError::Attached { source, .. } => attached(source).map(str::to_owned),
             UsageError::SlashCommand { .. } => {
                 Some("--raw sends it all the same; --literal sends it as text that is no command".to_owned())
             }
@@ -42,6 +48,21 @@ impl From<UsageError> for Failure {
         };
         let failure = Self::new(kind, error);
         hint.into_iter().fold(failure, Self::hint)
+    }
+}
+
+/// What to do with a file that can't be sent as what was said.
+fn attached(why: &BlockError) -> Option<&'static str> {
+    match why {
+        BlockError::NoDocument { found: Some(_) } => Some("--image sends images"),
+        BlockError::NoImage { found: Some(_) } => Some("--file sends documents"),
+        BlockError::NoDocument { .. } | BlockError::NoImage { .. } => {
+            Some("put it into the working directory and ask claude to look at it there")
+        }
+        BlockError::ImageTooLarge { .. } => {
+            Some("make it smaller; more than 1568 pixels are of no use to the model")
+        }
+        _ => None,
     }
 }
 
@@ -62,6 +83,9 @@ impl From<ClientError> for Failure {
             ClientError::Undeclared { .. } => Self::new(Kind::Conflict, error),
             ClientError::NotTaking { session, state: "stopped" } => Self::new(Kind::Conflict, error)
                 .hint(format!("`ostler resume {session}` takes the stop back")),
+            ClientError::Key { .. } => {
+                Self::new(Kind::Usage, error).hint("any name that no other message of the session has")
+            }
             ClientError::PromptTooLarge { .. } | ClientError::NoCwd { .. } => Self::new(Kind::Usage, error),
             ClientError::Journal { session, source } => match source.downcast::<JournalError>() {
                 Ok(journal) => match *journal {

@@ -1,5 +1,6 @@
 //! What can be wrong with a command line, beyond what the parser finds.
 
+use ostler_core::content::{BlockError, ContentError};
 use std::path::PathBuf;
 
 /// What can be wrong with a command line.
@@ -36,6 +37,26 @@ pub enum UsageError {
         place: String,
         /// The limit.
         limit: usize,
+    },
+    /// Too much, with its files.
+    #[error("the message has {len} bytes with its files as base64; at most {limit} are taken")]
+    MessageTooLarge {
+        /// Its length.
+        len: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// Content blocks that can't be sent.
+    #[error(transparent)]
+    Content(ContentError),
+    /// A file that can't be sent.
+    #[error("{} can't be sent", path.display())]
+    Attached {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: BlockError,
     },
     /// A command of the interactive CLI that would leave or swap the conversation.
     #[error("{word} would make claude leave or swap the session's conversation")]

@@ -186,3 +186,87 @@ fn failures_are_one_document_with_json() {
     let ran = desk.run(&["ls", "--json", "--nonsense"]).exits(2);
     assert_eq!(ran.document()["error"]["kind"], json!("usage"));
 }
+
+#[test]
+fn files_that_cannot_be_sent() {
+    let desk = Desk::new();
+    let file = |name: &str, bytes: &[u8]| desk.file(name, bytes).display().to_string();
+    let bad = |args: &[&str], says: &[&str]| {
+        refused(desk.run(&[&["run", "--lab", "--no-install"], args].concat()), 2, says)
+    };
+    let png = file("shot.jpg", b"\x89PNG\r\n\x1a\n");
+    let pdf = file("report.png", b"%PDF-1.7\n");
+    let notes = file("notes.pdf", b"notes");
+    let program = file("program", b"\x7fELF\0\0");
+    let empty = file("empty", b"");
+    bad(
+        &["--image", &pdf, "hi"],
+        &["$DESK/report.png can't be sent", "it is application/pdf", "--file sends"],
+    );
+    bad(&["--image", &notes, "hi"], &["$DESK/notes.pdf can't be sent", "it is something else", "png, jpeg"]);
+    bad(
+        &["--file", &png, "hi"],
+        &["$DESK/shot.jpg can't be sent", "it is image/png", "--image sends images"],
+    );
+    bad(&["--file", &program, "hi"], &["$DESK/program can't be sent", "PDF and UTF-8 text", "hint: put it"]);
+    bad(&["--file", &empty, "hi"], &["$DESK/empty can't be sent", "is empty"]);
+    bad(&["--image", "missing.png", "hi"], &["failed to read missing.png", "because: No such file"]);
+    bad(&["--file", desk.path("work").to_str().unwrap(), "hi"], &["failed to read $DESK/work"]);
+    // Files alone say nothing about what to do with them.
+    bad(&["--file", &notes], &["the prompt is empty"]);
+    bad(&["--image", &png, " "], &["the prompt is empty"]);
+    let mut large = b"\x89PNG\r\n\x1a\n".to_vec();
+    large.resize((5 << 20) / 4 * 3 + 1, 0);
+    bad(
+        &["--image", &file("large.png", &large), "hi"],
+        &["$DESK/large.png can't be sent", "at most 5242880 (a file of 3932160)", "hint: make it smaller"],
+    );
+    large.truncate((5 << 20) / 4 * 3);
+    let large = file("limit.png", &large);
+    bad(
+        &["--image", &large, "--image", &large, "hi"],
+        &["the message has 104", "at most 8388608 are taken", "hint: put it into a file"],
+    );
+    bad(&["--file", &file("book", &vec![b'x'; (8 << 20) + 1]), "hi"], &["book has more than 8388608 bytes"]);
+    untouched(&desk);
+}
+
+#[test]
+fn content_that_cannot_be_sent() {
+    let desk = Desk::new();
+    let bad = |json: &str, says: &[&str]| {
+        refused(desk.run_with(&["run", "--lab", "--no-install", "--content", "-"], json.as_bytes()), 2, says);
+    };
+    bad("", &["the content is not JSON", "docs/json.md"]);
+    bad("[{]", &["the content is not JSON", "because: ", "line 1 column 3"]);
+    bad(r#"{"type":"text","text":"x"}"#, &["the content is no JSON array of blocks"]);
+    bad("[]", &["the content has no blocks"]);
+    let text = r#"{"type":"text","text":"x"}"#;
+    bad(
+        &format!(r#"[{text},{{"type":"video"}}]"#),
+        &[
+            "block 1 of the content can't be sent",
+            "\"video\" are not known; known are text, image and document",
+        ],
+    );
+    bad(&format!(r#"[{text},{{"type":"tool_result"}}]"#), &["block 1", "tool_result blocks are made by"]);
+    let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBOR!"}}"#;
+    bad(&format!("[{image}]"), &["block 0", "source.data is not base64", "because: Invalid symbol 33"]);
+    for word in ["/clear", "/resume x", "/exit"] {
+        bad(&format!(r#"[{text},{{"type":"text","text":"{word}"}}]"#), &["leave or swap", "hint: --raw"]);
+    }
+    bad(&format!(r#"[{{"type":"text","text":"{}"}}]"#, "x".repeat(8 << 20)), &["more than 8388608 bytes"]);
+    let file = desk.file("content", b"[\xff").display().to_string();
+    refused(
+        desk.run(&["send", "x", "--content", &file]),
+        2,
+        &["$DESK/content", "not valid UTF-8", "offset 1"],
+    );
+    for more in
+        [&["hi"][..], &["--prompt-file", &file], &["--image", &file], &["--file", &file], &["--literal"]]
+    {
+        let ran = desk.run(&[&["send", "x", "--content", &file], more].concat());
+        refused(ran, 2, &["cannot be used with"]);
+    }
+    untouched(&desk);
+}

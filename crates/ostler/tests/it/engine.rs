@@ -6,6 +6,7 @@ mod alone_memory;
 mod answers;
 mod bytes;
 mod cancels;
+mod content;
 mod continuations;
 mod crashes;
 mod deaths;

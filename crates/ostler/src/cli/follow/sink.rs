@@ -3,6 +3,7 @@
 use super::screen::Screen;
 use super::{Answer, Goal};
 use crate::cli::face::{Face, now};
+use crate::cli::found;
 use crate::failure::Failure;
 use crate::json::JournalEvent;
 use crate::view::{self, Look, Style, View};
@@ -69,7 +70,7 @@ impl Sink {
             Form::Events => face.event(&JournalEvent::of(entry))?,
             Form::People(people) => {
                 people.note(entry);
-                people.view.entry(entry, &|delivery| text_of(ostler, delivery));
+                people.view.entry(entry, &|delivery| found::said(ostler, delivery));
             }
             Form::Nothing => {}
         }
@@ -227,10 +228,4 @@ impl People {
 /// What a face may be asked to answer.
 fn is_question(request: &Request) -> bool {
     matches!(request, Request::CanUseTool(_) | Request::Elicitation(_) | Request::HookCallback(_))
-}
-
-/// What a delivery says; its stored form is a JSON string.
-fn text_of(ostler: &Ostler, delivery: DeliveryId) -> Option<String> {
-    let body = ostler.db().delivery_body(delivery).ok()?;
-    serde_json::from_slice(&body).ok()
 }

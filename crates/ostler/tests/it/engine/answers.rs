@@ -25,7 +25,7 @@ fn two_who_wait_at_once_get_their_own_answers() {
                 let text = text.to_owned();
                 let message = NewMessage {
                     id: own,
-                    text: text.clone(),
+                    content: text.as_str().into(),
                     mode: Mode::Auto,
                     idempotency_key: None,
                     at: now(),
@@ -96,8 +96,13 @@ fn many_senders_at_once_keep_their_order() {
                 for n in 0..EACH {
                     let text = format!("{sender}.{n}");
                     let own = DeliveryId(Uuid::new_v4());
-                    let message =
-                        NewMessage { id: own, text, mode: Mode::Auto, idempotency_key: None, at: now() };
+                    let message = NewMessage {
+                        id: own,
+                        content: text.into(),
+                        mode: Mode::Auto,
+                        idempotency_key: None,
+                        at: now(),
+                    };
                     face.deliver(id, &message).unwrap();
                 }
             });

@@ -12,7 +12,7 @@ const WHO: [&str; 3] = ["controller", "keeper", "both"];
 
 /// Runs `scene` three times; in each, somebody dies at `point`.
 #[track_caller]
-fn at(point: &str, scene: impl Fn(&Stable, &str)) {
+pub(super) fn at(point: &str, scene: impl Fn(&Stable, &str)) {
     for who in WHO {
         let once = tempfile::tempdir().unwrap();
         let file = once.path().join("died");
@@ -47,7 +47,7 @@ fn a_turn(stable: &Stable, _who: &str) {
 }
 
 /// Each of these deliveries was answered once, in all generations together, and every byte is in the journal once.
-fn ran_once(session: &Session<'_>, ids: &[ostler_core::ids::DeliveryId]) {
+pub(super) fn ran_once(session: &Session<'_>, ids: &[ostler_core::ids::DeliveryId]) {
     // Read before they are followed: a child that leaves may still be writing.
     let wholes: Vec<_> = (session.dir.generations().unwrap().into_iter())
         .map(|no| (no, std::fs::read(session.generation(no).out()).unwrap_or_default()))

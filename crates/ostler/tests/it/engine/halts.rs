@@ -193,7 +193,7 @@ fn a_controller_that_cannot_start_is_loud_and_what_was_accepted_runs_later() {
         let face = broken(&stable, exe);
         let id = DeliveryId(Uuid::new_v4());
         let message =
-            NewMessage { id, text: "hello".into(), mode: Mode::Auto, idempotency_key: None, at: now() };
+            NewMessage { id, content: "hello".into(), mode: Mode::Auto, idempotency_key: None, at: now() };
         unreachable(face.deliver(session.id, &message));
         assert_eq!(face.db().pending_deliveries(session.id).unwrap().len(), 1, "it stays accepted");
         assert!(face.db().record(session.id).unwrap().0.online(), "liveness does not change");

@@ -191,7 +191,7 @@ fn one_session_never_has_two_children() {
             let (face, id) = (stable.another_face(), session.id);
             let message = ostler_controller::client::NewMessage {
                 id: ostler_core::ids::DeliveryId(uuid::Uuid::new_v4()),
-                text: format!("message {n}"),
+                content: format!("message {n}").into(),
                 mode: ostler_core::machine::Mode::Queue,
                 idempotency_key: None,
                 at: super::stable::now(),

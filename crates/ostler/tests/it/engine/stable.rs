@@ -346,7 +346,7 @@ impl Session<'_> {
 
     pub(crate) fn send_as(&self, text: &str, mode: Mode) -> Result<DeliveryId, ClientError> {
         let id = DeliveryId(Uuid::new_v4());
-        let message = NewMessage { id, text: text.to_owned(), mode, idempotency_key: None, at: now() };
+        let message = NewMessage { id, content: text.into(), mode, idempotency_key: None, at: now() };
         self.stable.ostler.deliver(self.id, &message)
     }
 

@@ -110,7 +110,7 @@ fn the_same_idempotency_key_is_delivered_once() {
             session.id,
             &NewMessage {
                 id: DeliveryId(uuid::Uuid::new_v4()),
-                text: text.to_owned(),
+                content: text.into(),
                 mode: Mode::Auto,
                 idempotency_key: Some("the one".to_owned()),
                 at: super::stable::now(),
