@@ -63,6 +63,8 @@ impl Stage {
         env.push(own("HOME", &folder.path().join("user")));
         env.push(own("TMPDIR", &folder.path().join("tmp")));
         env.push(own(MARK, folder.path()));
+        // More children than the machine's memory would hold real ones of.
+        env.push(("OSTLER_CHILD_SLOTS".to_owned(), "1000".to_owned()));
         let of_keepers = env.iter().map(|(name, value)| (name.into(), value.into())).collect();
         // A copy: others may run the same file, and memory that is shared with them would not be counted. On the disk,
         // or its pages would count as dirty.
