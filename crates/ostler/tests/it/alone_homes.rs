@@ -107,35 +107,36 @@ fn on_a_read_only_disk() {
 #[test]
 fn unreadable_or_somebody_elses() {
     const NOBODY: u32 = 65_534;
-    let desk = Desk::new();
-    // The program and everything on the way to it must be open to that user.
-    let program = desk.path("bin").join("ostler");
-    fs::copy(env!("CARGO_BIN_EXE_ostler"), &program).unwrap();
+    // The program and everything on the way to it must be open to that user; the run's own temporary folder isn't.
     let open = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    open(&desk.path(""), 0o755);
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    open(folder.path(), 0o755);
+    let at = |name: &str| folder.path().join(name);
+    let program = at("ostler");
+    fs::copy(env!("CARGO_BIN_EXE_ostler"), &program).unwrap();
     open(&program, 0o755);
     let as_nobody = |home: &Path| {
         let mut command = Command::new(&program);
         command.arg("ls").env_clear().env("OSTLER_HOME", home).uid(NOBODY).current_dir("/");
         let output = command.stdin(Stdio::null()).output().unwrap();
-        let text = |bytes| desk.plain(&String::from_utf8(bytes).unwrap());
+        let text = |bytes: Vec<u8>| {
+            String::from_utf8(bytes).unwrap().replace(&folder.path().display().to_string(), "$DESK")
+        };
         Ran { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     };
-    let shut = desk.path("shut");
-    fs::create_dir(&shut).unwrap();
-    std::os::unix::fs::chown(&shut, Some(NOBODY), None).unwrap();
-    open(&shut, 0o000);
-    refused_by(&as_nobody(&shut), &["cannot write to $DESK/shut", "set OSTLER_HOME to another folder"]);
-    let other = desk.path("other");
-    fs::create_dir(&other).unwrap();
-    open(&other, 0o755);
+    fs::create_dir(at("shut")).unwrap();
+    std::os::unix::fs::chown(at("shut"), Some(NOBODY), None).unwrap();
+    open(&at("shut"), 0o000);
+    refused_by(&as_nobody(&at("shut")), &["cannot write to $DESK/shut", "set OSTLER_HOME to another folder"]);
+    fs::create_dir(at("other")).unwrap();
+    open(&at("other"), 0o755);
     refused_by(
-        &as_nobody(&other),
+        &as_nobody(&at("other")),
         &["$DESK/other belongs to another user", "set OSTLER_HOME to a folder of yours"],
     );
     // Below a folder that can't be entered nothing can even be looked for.
-    open(&other, 0o700);
-    refused_by(&as_nobody(&other.join("below")), &["$DESK/other/below", "because: Permission denied"]);
+    open(&at("other"), 0o700);
+    refused_by(&as_nobody(&at("other/below")), &["$DESK/other/below", "because: Permission denied"]);
 }
 
 #[test]
