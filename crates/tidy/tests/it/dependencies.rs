@@ -208,3 +208,22 @@ fn finds_wrong_manifests() {
     assert_eq!(count("brand-new", ""), 1);
     assert_eq!(wrong(&[Manifest::new("crates/a/Cargo.toml", "[package]\nname = \"tidy\"")]).len(), 7);
 }
+
+/// The README's first command is `cargo run --release -- run …`: cargo must know which program that is.
+#[test]
+fn cargo_run_knows_what_to_run() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut metadata = std::process::Command::new(cargo);
+    metadata.args(["metadata", "--format-version=1", "--locked", "--offline", "--no-deps"]);
+    let out = metadata.current_dir(root()).output().expect("cargo runs this test");
+    let graph: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON was asked for");
+    let ids = graph["workspace_default_members"].as_array().expect("a cargo that says it");
+    let packages = graph["packages"].as_array().expect("packages").iter();
+    let programs: Vec<&str> = packages
+        .filter(|package| ids.contains(&package["id"]))
+        .flat_map(|package| package["targets"].as_array().into_iter().flatten())
+        .filter(|target| target["kind"][0] == "bin")
+        .filter_map(|target| target["name"].as_str())
+        .collect();
+    assert_eq!(programs, ["ostler"]);
+}
