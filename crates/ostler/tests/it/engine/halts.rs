@@ -24,6 +24,8 @@ fn busy(stable: &Stable) -> Session<'_> {
         let out = fs::read_to_string(session.generation(1).out()).unwrap_or_default();
         out.contains("tool_use").then_some(())
     });
+    // The child may be quicker than the commit.
+    until("the store to know of it", || (!session.projection().generations.is_empty()).then_some(()));
     session
 }
 
@@ -93,7 +95,7 @@ fn a_sweep_ends_the_child_of_a_stopped_session_that_nobody_attends() {
     kill_at_once(&session.holders());
     mark_stopped(&stable.ostler, &session);
     assert!(!is_dead(child), "a child outlives keeper and controller");
-    assert!(stable.ostler.sweep().unwrap() > 0);
+    until("a sweep to find it", || (stable.ostler.sweep().unwrap() > 0).then_some(()));
     until("the child to be ended", || is_dead(child).then_some(()));
     stable.is_left();
     stable.ostler.sweep().unwrap();
