@@ -7,6 +7,9 @@
 #[cfg_attr(not(target_os = "linux"), path = "ipc/unsupported.rs")]
 mod platform;
 
+#[cfg(feature = "tokio")]
+pub mod tokio;
+
 use crate::PathError;
 use crate::lockfile::Lock;
 use crate::poll::{Pollable, Source};

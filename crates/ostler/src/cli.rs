@@ -35,6 +35,7 @@ mod question;
 mod resume;
 mod run;
 mod send;
+mod serve;
 mod show;
 mod spec;
 mod spec_options;
@@ -114,6 +115,7 @@ enum Verb {
     Deny(deny::DenyArgs),
     Declare(declare::DeclareArgs),
     Gc(gc::GcArgs),
+    Serve(serve::ServeArgs),
     Lab(lab::LabArgs),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
@@ -173,6 +175,7 @@ fn run_verb(verb: Verb, face: &mut Face) -> Result<Exit, Failure> {
         Verb::Deny(args) => deny::deny(&args, face),
         Verb::Declare(args) => declare::declare(&args, face),
         Verb::Gc(args) => gc::gc(&args, face),
+        Verb::Serve(args) => serve::serve(&args, face),
         Verb::Lab(args) => lab::lab(&args, face),
         Verb::Doctor(args) => doctor::doctor(&args, face),
         Verb::Completions(args) => completions::completions(&args, face),

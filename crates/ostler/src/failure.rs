@@ -31,6 +31,8 @@ pub enum Kind {
     ReaderGone,
     /// The scripted API.
     Lab,
+    /// `ostler serve` can't listen or run.
+    Server,
 }
 
 impl Kind {
@@ -43,7 +45,7 @@ impl Kind {
             Self::Conflict => Exit::Conflict,
             Self::Claude => Exit::Claude,
             Self::Store => Exit::Store,
-            Self::Controller | Self::Output | Self::Lab => Exit::Failed,
+            Self::Controller | Self::Output | Self::Lab | Self::Server => Exit::Failed,
             Self::ReaderGone => Exit::Completed,
         }
     }
@@ -61,6 +63,7 @@ impl Kind {
             Self::Output => "output",
             Self::ReaderGone => "reader_gone",
             Self::Lab => "lab",
+            Self::Server => "server",
         }
     }
 }

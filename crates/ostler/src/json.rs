@@ -20,5 +20,5 @@ pub(crate) use show::{ShowDocument, Shown};
 pub(crate) use verbs::{
     CancelDocument, CloseDocument, CompletionsDocument, DecisionDocument, DeclareDocument, GcDocument,
     InterruptDocument, LabDocument, ManDocument, PendingDocument, ResumeDocument, SendDocument,
-    StartDocument, StopDocument,
+    ServeDocument, StartDocument, StopDocument,
 };

@@ -70,6 +70,11 @@ impl Listening {
     pub(super) fn source(&self) -> Source<'_> {
         self.0.as_fd().into()
     }
+
+    #[cfg(feature = "tokio")]
+    pub(super) fn into_std(self) -> UnixListener {
+        self.0
+    }
 }
 
 impl Connection {
@@ -81,24 +86,7 @@ impl Connection {
     }
 
     pub(super) fn peer(&self) -> io::Result<Peer> {
-        let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
-        let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-        // rustix has this call with a pid that can't be 0, and 0 is what a peer in another pid namespace has.
-        // SAFETY: both pointers are valid for writes, and `length` is the size of what the first one points to.
-        let result = unsafe {
-            libc::getsockopt(
-                self.0.as_raw_fd(),
-                libc::SOL_SOCKET,
-                libc::SO_PEERCRED,
-                (&raw mut credentials).cast(),
-                &raw mut length,
-            )
-        };
-        if result != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let pid = u32::try_from(credentials.pid).ok().filter(|pid| *pid != 0);
-        Ok(Peer { pid, uid: credentials.uid })
+        peer_of(&self.0)
     }
 
     pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -112,6 +100,28 @@ impl Connection {
     pub(super) fn source(&self) -> Source<'_> {
         self.0.as_fd().into()
     }
+}
+
+/// Who is at the other end of a socket.
+pub(super) fn peer_of(socket: &impl AsFd) -> io::Result<Peer> {
+    let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // rustix has this call with a pid that can't be 0, and 0 is what a peer in another pid namespace has.
+    // SAFETY: both pointers are valid for writes, and `length` is the size of what the first one points to.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut credentials).cast(),
+            &raw mut length,
+        )
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let pid = u32::try_from(credentials.pid).ok().filter(|pid| *pid != 0);
+    Ok(Peer { pid, uid: credentials.uid })
 }
 
 pub(super) fn is_socket(metadata: &Metadata) -> bool {

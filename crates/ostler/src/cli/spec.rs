@@ -18,10 +18,22 @@ use std::path::{Path, PathBuf};
 /// Makes the launch spec: finds claude (installing it where needed and allowed), reads the files that options name,
 /// takes the environment over.
 pub(super) fn launch_spec(args: &SpecArgs, face: &Face) -> Result<LaunchSpec, Failure> {
+    let lab = lab(args)?;
+    let mut shown = Installing::new(face);
+    let spec = spec_with(args, lab, &mut |p| shown.show(p));
+    shown.end();
+    spec
+}
+
+/// The same for any face: the lab's script comes as text, and what an installation says goes to `progress`.
+pub(super) fn spec_with(
+    args: &SpecArgs,
+    lab: Option<LabSpec>,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<LaunchSpec, Failure> {
     let platform = Platform::of(std::env::consts::OS);
     let parent: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let cwd = working_directory(args.cwd.as_deref())?;
-    let lab = lab(args)?;
     let environment = env::capture(&parent, &choice(args, lab.is_some())?, platform)?;
     // Everything that can be refused quickly is refused before claude is looked for or even installed.
     let mut spec = described(args, &cwd, environment, lab)?;
@@ -31,10 +43,7 @@ pub(super) fn launch_spec(args: &SpecArgs, face: &Face) -> Result<LaunchSpec, Fa
     let mut search = Search::new(&parent, &here);
     search.command = args.claude.as_deref();
     search.install = if args.no_install { Install::Refused } else { Install::Allowed };
-    let mut shown = Installing::new(face);
-    let found = launcher::find(&search, &mut |p| shown.show(p));
-    shown.end();
-    spec.launcher = found?.launcher;
+    spec.launcher = launcher::find(&search, progress)?.launcher;
     spec.validate(platform)?;
     Ok(spec)
 }
@@ -149,13 +158,17 @@ fn lab(args: &SpecArgs) -> Result<Option<LabSpec>, Failure> {
     let Some(script) = &args.lab else { return Ok(None) };
     let script = match script {
         None => None,
-        Some(path) => {
-            let text = read_text(path)?;
-            Script::parse(&text)?;
-            Some(text)
-        }
+        Some(path) => Some(read_text(path)?),
     };
-    Ok(Some(LabSpec { script }))
+    lab_of(script).map(Some)
+}
+
+/// The lab with that script, if it is one.
+pub(super) fn lab_of(script: Option<String>) -> Result<LabSpec, Failure> {
+    if let Some(text) = &script {
+        Script::parse(text)?;
+    }
+    Ok(LabSpec { script })
 }
 
 fn choice(args: &SpecArgs, lab: bool) -> Result<Choice, Failure> {

@@ -8,6 +8,7 @@ use ostler_controller::client::worktree::WorktreeError;
 use ostler_core::content::BlockError;
 use ostler_core::env::EnvError;
 use ostler_core::spec::SpecError;
+use ostler_server::{ListenError, ServeError};
 use ostler_store::db::FindError;
 use ostler_store::{CursorError, DbError, HomeError, JournalError, SessionFileError};
 use std::io;
@@ -209,6 +210,22 @@ impl From<LabError> for Failure {
 impl From<ScriptError> for Failure {
     fn from(error: ScriptError) -> Self {
         Self::new(Kind::Usage, error)
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        match error {
+            ServeError::Client(e) => e.into(),
+            ServeError::Listen(ListenError::Taken { .. }) => Self::new(Kind::Conflict, error),
+            ServeError::Listen(ListenError::Wide { .. }) | ServeError::Nowhere => {
+                Self::new(Kind::Usage, error)
+            }
+            ServeError::Listen(ListenError::Tcp { .. }) => {
+                Self::new(Kind::Server, error).hint("--listen names another address")
+            }
+            other => Self::new(Kind::Server, other),
+        }
     }
 }
 

@@ -249,6 +249,24 @@ pub(crate) struct LabDocument {
     pub(crate) environment: BTreeMap<&'static str, String>,
 }
 
+/// `serve`, as soon as it listens.
+#[derive(Debug, Serialize)]
+pub(crate) struct ServeDocument {
+    addresses: Vec<String>,
+    socket: Option<String>,
+    token_file: String,
+}
+
+impl ServeDocument {
+    pub(crate) fn of(ready: &ostler_server::Ready) -> Self {
+        Self {
+            addresses: ready.addresses.iter().map(|a| format!("http://{a}")).collect(),
+            socket: ready.socket.as_ref().map(|p| p.display().to_string()),
+            token_file: ready.token_file.display().to_string(),
+        }
+    }
+}
+
 /// `completions`.
 #[derive(Debug, Serialize)]
 pub(crate) struct CompletionsDocument {

@@ -1,0 +1,60 @@
+//! What every request needs.
+
+use crate::desk::Desk;
+use crate::launch::Launch;
+use ostler_core::ids::Millis;
+use std::fmt;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// One running server, as its routes see it. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct App {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    desk: Desk,
+    launch: Box<dyn Launch>,
+    now: fn() -> Millis,
+    leaving: watch::Receiver<bool>,
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("App").field("desk", &self.shared.desk).finish_non_exhaustive()
+    }
+}
+
+impl App {
+    pub(crate) fn new(
+        desk: Desk,
+        launch: Box<dyn Launch>,
+        now: fn() -> Millis,
+        leaving: watch::Receiver<bool>,
+    ) -> Self {
+        Self { shared: Arc::new(Shared { desk, launch, now, leaving }) }
+    }
+
+    /// Where what blocks is run.
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.shared.desk
+    }
+
+    /// Who makes launch specs.
+    pub(crate) fn launch(&self) -> &dyn Launch {
+        self.shared.launch.as_ref()
+    }
+
+    /// The wall clock.
+    pub(crate) fn now(&self) -> Millis {
+        (self.shared.now)()
+    }
+
+    /// Resolves when the server is about to leave: streams end then, at a place from which they can be gone on with.
+    pub(crate) async fn leaving(&self) {
+        let mut leaving = self.shared.leaving.clone();
+        // An error: the server is gone already.
+        let _ = leaving.wait_for(|leaving| *leaving).await;
+    }
+}

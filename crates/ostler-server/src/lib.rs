@@ -1,0 +1,38 @@
+//! HTTP, SSE and the bridge contract: a face over the same store, journals and controllers as the command line.
+//!
+//! # Theory of operation
+//!
+//! The server owns nothing. What it accepts is a row in the store before it answers; what it streams is read from the
+//! journal files; sessions live in processes of their own. So it may be killed at any instant, and a client goes on where it
+//! was, at this server or the next.
+//!
+//! One connection is one task ([`connection`](self)). A request passes, in this order, the guard (who may ask, from where),
+//! the limits (size, time), and its route. Whatever touches the store runs on a thread of the desk, which has one open
+//! [`Ostler`](ostler_controller::client::Ostler) for each; the async tasks never wait for a disk.
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `serve` | from options to a running server, and its end |
+//! | `listen` | sockets: TCP, local, handed down; who may listen wider than loopback |
+//! | `connection` | accepting, limits of a connection, what a request knows of its peer |
+//! | `guard` | Host, Origin, content type, token |
+//! | `desk` | running what blocks |
+//! | `launch` | what the program around us does for a new session: finding claude, making a launch spec |
+//! | `problem` | errors as RFC 9457 says |
+//! | `routes` | one file a subject of the API |
+
+mod app;
+mod connection;
+mod desk;
+mod guard;
+pub mod launch;
+mod listen;
+mod problem;
+mod routes;
+mod serve;
+mod token;
+
+pub use listen::{ListenError, Wider};
+pub use problem::Problem;
+pub use serve::{Options, Ready, ServeError, ended, serve};
+pub use token::{Token, TokenError};
