@@ -18,12 +18,14 @@
 //! | `guard` | Host, Origin, content type, token |
 //! | `desk` | running what blocks |
 //! | `launch` | what the program around us does for a new session: finding claude, making a launch spec |
+//! | `dto` | what the API takes and gives |
 //! | `problem` | errors as RFC 9457 says |
 //! | `routes` | one file a subject of the API |
 
 mod app;
 mod connection;
 mod desk;
+mod dto;
 mod guard;
 pub mod launch;
 mod listen;

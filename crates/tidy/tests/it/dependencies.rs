@@ -45,9 +45,18 @@ const OURS: &[(&str, &[&str])] = &[
     ("ostler-controller", &["claude-wire", "ostler-core", "ostler-os", "ostler-store"]),
     // The fake child receives signals as the real one does; that takes ostler-os.
     ("claude-lab", &["claude-wire", "ostler-os"]),
+    ("ostler-server", &["claude-wire", "ostler-controller", "ostler-core", "ostler-os", "ostler-store"]),
     (
         "ostler",
-        &["claude-lab", "claude-wire", "ostler-controller", "ostler-core", "ostler-os", "ostler-store"],
+        &[
+            "claude-lab",
+            "claude-wire",
+            "ostler-controller",
+            "ostler-core",
+            "ostler-os",
+            "ostler-server",
+            "ostler-store",
+        ],
     ),
     ("bench", &["claude-lab", "ostler-controller", "ostler-core", "ostler-os", "ostler-store"]),
     ("torture", &["claude-lab", "ostler-controller", "ostler-core", "ostler-os", "ostler-store"]),
@@ -62,9 +71,13 @@ const PURE: &[(&str, &[&str])] = &[
 
 /// Crates that only some of ours may use, so that their weight and their types stay in there.
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("axum", &["claude-lab"]),
-    ("hyper", &["claude-lab"]),
-    ("tokio", &["claude-lab"]),
+    ("axum", &["claude-lab", "ostler-server"]),
+    ("hyper", &["claude-lab", "ostler-server"]),
+    // The binary makes the runtime; ostler-os has its local sockets for one, behind a feature.
+    ("tokio", &["claude-lab", "ostler", "ostler-os", "ostler-server"]),
+    ("tracing", &["ostler-server"]),
+    ("utoipa", &["ostler-server"]),
+    ("ureq", &["ostler-server"]),
     ("rusqlite", &["ostler-store"]),
     ("libc", &["ostler-os"]),
     ("rustix", &["ostler-os"]),

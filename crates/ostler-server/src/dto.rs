@@ -1,0 +1,25 @@
+//! What the API takes and gives. Never the stored types, so that either can change alone; fields are only ever added, and
+//! one that means the same as in the command line's JSON has its name (docs/json.md).
+
+mod session;
+
+pub(crate) use session::SessionBody;
+
+use ostler_core::ids::Millis;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A page of something.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Page<T> {
+    /// What is on it.
+    pub(crate) items: Vec<T>,
+    /// What `after` is for the next page; null: this is the last.
+    pub(crate) next: Option<String>,
+}
+
+/// A time as RFC 3339 has it, UTC, with milliseconds.
+pub(crate) fn rfc3339(at: Millis) -> String {
+    let time = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    format!("{time:.3}")
+}
