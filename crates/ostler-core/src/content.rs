@@ -6,14 +6,17 @@
 //! | file | subject |
 //! | --- | --- |
 //! | `content/check.rs` | which blocks are good |
+//! | `content/command.rs` | which texts the CLI would take for commands |
 //! | `content/kind.rs` | what bytes are, by how they begin |
 //! | `content/shown.rs` | what a person is shown of a message |
 
 mod check;
+mod command;
 mod kind;
 mod shown;
 
 pub use check::{BlockError, MAX_IMAGE};
+pub use command::{SWAPPING, literally, swapping_command};
 pub use kind::Kind;
 pub use shown::{Attached, Shown, shown};
 

@@ -2,10 +2,12 @@
 
 use crate::desk::Desk;
 use crate::launch::Launch;
+use crate::limits::Limits;
+use crate::problem::Problem;
 use ostler_core::ids::Millis;
 use std::fmt;
 use std::sync::Arc;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// One running server, as its routes see it. Cheap to clone.
 #[derive(Clone)]
@@ -18,6 +20,8 @@ struct Shared {
     launch: Box<dyn Launch>,
     now: fn() -> Millis,
     leaving: watch::Receiver<bool>,
+    limits: Limits,
+    large_bodies: Arc<Semaphore>,
 }
 
 impl fmt::Debug for App {
@@ -32,8 +36,10 @@ impl App {
         launch: Box<dyn Launch>,
         now: fn() -> Millis,
         leaving: watch::Receiver<bool>,
+        limits: Limits,
     ) -> Self {
-        Self { shared: Arc::new(Shared { desk, launch, now, leaving }) }
+        let large_bodies = Arc::new(Semaphore::new(limits.large_bodies));
+        Self { shared: Arc::new(Shared { desk, launch, now, leaving, limits, large_bodies }) }
     }
 
     /// Where what blocks is run.
@@ -49,6 +55,16 @@ impl App {
     /// The wall clock.
     pub(crate) fn now(&self) -> Millis {
         (self.shared.now)()
+    }
+
+    /// What one client may cost.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// Waits for a place for one more large body.
+    pub(crate) async fn large_body(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        Arc::clone(&self.shared.large_bodies).acquire_owned().await.map_err(|_| Problem::busy())
     }
 
     /// Resolves when the server is about to leave: streams end then, at a place from which they can be gone on with.

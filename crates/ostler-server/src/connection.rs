@@ -3,6 +3,7 @@
 //! A client that sends its head slowly, or none, is dropped; so is one too many. A client that reads slowly costs its
 //! connection and nothing else: what it is sent is read from files as it takes it.
 
+use crate::limits::Limits;
 use crate::listen::Socket;
 use axum::Router;
 use axum::body::Body;
@@ -20,14 +21,6 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
-/// How many connections are open at once, over all sockets.
-pub(crate) const MAX_CONNECTIONS: usize = 4096;
-/// How long the head of a request may take, from the first byte that it could have had.
-const HEAD_WITHIN: Duration = Duration::from_secs(15);
-/// The largest head, in bytes.
-const MAX_HEAD: usize = 64 << 10;
-/// The most headers.
-const MAX_HEADERS: usize = 100;
 /// How long to wait before accepting again when the system has no more to give.
 const EXHAUSTED: Duration = Duration::from_millis(50);
 
@@ -49,6 +42,7 @@ pub(crate) enum Client {
 pub(crate) async fn accept(
     socket: Socket,
     router: Router,
+    limits: Limits,
     places: Arc<Semaphore>,
     mut leaving: watch::Receiver<bool>,
 ) {
@@ -73,7 +67,7 @@ pub(crate) async fn accept(
         let (router, leaving) = (router.clone(), leaving.clone());
         open.spawn(async move {
             let _place = place;
-            serve(stream, client, router, leaving).await;
+            serve(stream, client, router, &limits, leaving).await;
         });
         while open.try_join_next().is_some() {}
     }
@@ -117,7 +111,13 @@ async fn pause(error: &io::Error) {
     }
 }
 
-async fn serve(stream: Box<dyn Duplex>, client: Client, router: Router, mut leaving: watch::Receiver<bool>) {
+async fn serve(
+    stream: Box<dyn Duplex>,
+    client: Client,
+    router: Router,
+    limits: &Limits,
+    mut leaving: watch::Receiver<bool>,
+) {
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(client);
@@ -125,9 +125,9 @@ async fn serve(stream: Box<dyn Duplex>, client: Client, router: Router, mut leav
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_WITHIN)
-        .max_buf_size(MAX_HEAD)
-        .max_headers(MAX_HEADERS)
+        .header_read_timeout(limits.head_within)
+        .max_buf_size(limits.head)
+        .max_headers(limits.headers)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let ended = tokio::select! {

@@ -1,8 +1,16 @@
 //! What the API takes and gives. Never the stored types, so that either can change alone; fields are only ever added, and
 //! one that means the same as in the command line's JSON has its name (docs/json.md).
 
+mod deeds;
+mod delivery;
+mod detail;
+mod rows;
 mod session;
 
+pub(crate) use deeds::{CloseBody, InterruptBody, ResumeBody, StopBody};
+pub(crate) use delivery::{AcceptedBody, DeliveryBody, DeliveryDetail, StartedBody};
+pub(crate) use detail::SessionDetail;
+pub(crate) use rows::{GenerationBody, PermissionBody, SpendBody, TokensBody, TurnBody};
 pub(crate) use session::SessionBody;
 
 use ostler_core::ids::Millis;
@@ -22,4 +30,12 @@ pub(crate) struct Page<T> {
 pub(crate) fn rfc3339(at: Millis) -> String {
     let time = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     format!("{time:.3}")
+}
+
+/// The word that an enum without fields is stored as.
+pub(crate) fn word_of(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        other => other.map(|value| value.to_string()).unwrap_or_default(),
+    }
 }

@@ -18,7 +18,14 @@
 //! | `guard` | Host, Origin, content type, token |
 //! | `desk` | running what blocks |
 //! | `launch` | what the program around us does for a new session: finding claude, making a launch spec |
+//! | `extract` | what a request says: bodies, paths, queries, headers |
+//! | `limits` | what one client may cost |
 //! | `dto` | what the API takes and gives |
+//! | `found` | what a name in a path means |
+//! | `say`, `start` | accepting a message, starting a session |
+//! | `inside` | who may not decide |
+//! | `sweep` | sessions that nobody works on |
+//! | `reply` | answers that are more than a body |
 //! | `problem` | errors as RFC 9457 says |
 //! | `routes` | one file a subject of the API |
 
@@ -26,15 +33,25 @@ mod app;
 mod connection;
 mod desk;
 mod dto;
+mod extract;
+mod found;
 mod guard;
+mod inside;
 pub mod launch;
+mod limits;
 mod listen;
 mod problem;
+mod reply;
 mod routes;
+mod say;
 mod serve;
+mod start;
+mod sweep;
 mod token;
 
+pub use limits::Limits;
 pub use listen::{ListenError, Wider};
 pub use problem::Problem;
+pub use routes::description;
 pub use serve::{Options, Ready, ServeError, ended, serve};
 pub use token::{Token, TokenError};

@@ -5,6 +5,8 @@
 
 mod table;
 
+pub(crate) use table::chain;
+
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;

@@ -1,8 +1,12 @@
 //! The API: one file a subject, and what stands around all of them.
 
+mod deliveries;
 mod health;
 mod openapi;
+mod session;
 mod sessions;
+
+pub use openapi::description;
 
 use crate::app::App;
 use crate::guard::{self, Guard};
@@ -11,28 +15,42 @@ use axum::Router;
 use axum::http::Uri;
 use axum::middleware::from_fn_with_state;
 use std::sync::Arc;
-use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
-/// The description that everything is added to.
-#[derive(Debug, OpenApi)]
-#[openapi(info(
-    title = "ostler",
-    description = "Start, steer, wake, interrupt, resume and fork headless Claude Code sessions."
-))]
-struct Description;
+/// Routes that need no token.
+fn open() -> OpenApiRouter<App> {
+    OpenApiRouter::new().merge(health::routes())
+}
+
+/// Routes of the native API.
+fn native() -> OpenApiRouter<App> {
+    OpenApiRouter::new().merge(sessions::routes()).merge(session::routes()).merge(deliveries::routes())
+}
 
 /// All routes of one server.
 pub(crate) fn all(app: App, guard: Arc<Guard>) -> Router {
-    let open = OpenApiRouter::new().merge(health::routes());
-    let native = OpenApiRouter::new().merge(sessions::routes());
-    let native = native.route_layer(from_fn_with_state(Arc::clone(&guard), guard::native));
-    let (router, description) =
-        OpenApiRouter::with_openapi(Description::openapi()).merge(open).merge(native).split_for_parts();
+    let native = native().route_layer(from_fn_with_state(Arc::clone(&guard), guard::native));
+    let (router, _) = OpenApiRouter::new().merge(open()).merge(native).split_for_parts();
     router
-        .route("/openapi.json", openapi::route(&description))
+        .route("/openapi.json", openapi::route())
         .fallback(async |uri: Uri| Problem::no_route(uri.path()))
         .method_not_allowed_fallback(async || Problem::no_method())
         .layer(from_fn_with_state(guard, guard::place))
         .with_state(app)
+}
+
+/// The most that a page has.
+const MAX_PAGE: u32 = 500;
+
+/// How many things a page is to have.
+fn limit(asked: Option<u32>, usual: u32) -> Result<u32, Problem> {
+    match asked.unwrap_or(usual) {
+        limit if (1..=MAX_PAGE).contains(&limit) => Ok(limit),
+        limit => Err(Problem::bad_request(format!("limit is {limit}; it must be 1 to {MAX_PAGE}"))),
+    }
+}
+
+/// `after` can't be read.
+fn no_page() -> Problem {
+    Problem::bad_request("`after` is not the `next` of a page")
 }

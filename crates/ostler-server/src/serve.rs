@@ -1,12 +1,14 @@
 //! From options to a running server, and its end.
 
 use crate::app::App;
-use crate::connection::{self, MAX_CONNECTIONS};
+use crate::connection;
 use crate::desk::Desk;
 use crate::guard::Guard;
 use crate::launch::Launch;
+use crate::limits::Limits;
 use crate::listen::{self, ListenError, Socket, Wider};
 use crate::routes;
+use crate::sweep::sweep;
 use crate::token::{Token, TokenError};
 use ostler_controller::client::{ClientError, Ostler};
 use ostler_core::ids::Millis;
@@ -36,6 +38,8 @@ pub struct Options {
     pub owner: u32,
     /// The wall clock.
     pub now: fn() -> Millis,
+    /// What one client may cost.
+    pub limits: Limits,
 }
 
 /// A server that takes requests.
@@ -87,15 +91,17 @@ pub async fn serve(
         token_file: home.join("token"),
     };
     let (leave, leaving) = watch::channel(false);
-    let app = App::new(Desk::new(ostler), launch, options.now, leaving.clone());
+    let app = App::new(Desk::new(ostler), launch, options.now, leaving.clone(), options.limits);
     let guard = Arc::new(Guard::new(token, options.owner, options.wider.as_ref()));
-    let router = routes::all(app, guard);
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let router = routes::all(app.clone(), guard);
+    let places = Arc::new(Semaphore::new(options.limits.connections));
     let mut running = JoinSet::new();
     for socket in sockets {
-        running.spawn(connection::accept(socket, router.clone(), Arc::clone(&places), leaving.clone()));
+        let (router, places, leaving) = (router.clone(), Arc::clone(&places), leaving.clone());
+        running.spawn(connection::accept(socket, router, options.limits, places, leaving));
     }
     drop(router);
+    running.spawn(sweep(app));
     ready(told);
     end.await;
     leave.send_replace(true);

@@ -33,6 +33,8 @@ mod it {
     mod real_turns;
     mod reference;
     mod runs;
+    mod serve_http;
+    mod serve_sessions;
     mod terminal;
     mod view_lines;
     mod view_recordings;

@@ -67,8 +67,12 @@ impl Ostler {
         Ok(accepted)
     }
 
-    /// The durable half of [`Ostler::deliver`].
-    fn accept(&self, session: SessionId, message: &NewMessage) -> Result<DeliveryId, ClientError> {
+    /// The durable half of [`Ostler::deliver`]: accepts, and tells nobody. Gives the id under which it was accepted,
+    /// which is another one when its key had been used before.
+    ///
+    /// # Errors
+    /// Refused as [`Ostler::deliver`] says; the store can't be written.
+    pub fn accept(&self, session: SessionId, message: &NewMessage) -> Result<DeliveryId, ClientError> {
         if message.content.is_blank() {
             return Err(ClientError::EmptyPrompt);
         }

@@ -36,7 +36,10 @@ impl Ostler {
     }
 
     /// Tells the controller that the store has something new; starts one if need be.
-    pub(super) fn poke(&self, session: SessionId) -> Result<(), ClientError> {
+    ///
+    /// # Errors
+    /// [`ClientError::Controller`].
+    pub fn poke(&self, session: SessionId) -> Result<(), ClientError> {
         self.reach(session, &Ask::Poke)
     }
 

@@ -1,6 +1,7 @@
 //! Sessions.
 
 use super::rfc3339;
+use ostler_controller::client::{ClientError, Ostler, Process};
 use ostler_core::record::State;
 use ostler_store::db::SessionRow;
 use serde::Serialize;
@@ -23,6 +24,12 @@ pub(crate) struct SessionBody {
     note: Option<String>,
     /// True while it is neither stopped nor closed.
     online: bool,
+    /// `online` or `offline`: the same as a word.
+    liveness: &'static str,
+    /// What the operating system has of it: `cold`, `starting`, `resident`, `ending`.
+    process: &'static str,
+    /// Questions that nobody has answered.
+    questions: usize,
     /// It takes no message until it is resumed.
     stopped: bool,
     /// It takes none any more.
@@ -38,11 +45,18 @@ pub(crate) struct SessionBody {
 }
 
 impl SessionBody {
-    pub(crate) fn of(row: &SessionRow) -> Self {
+    /// With what a listing says besides its row.
+    pub(crate) fn read(ostler: &Ostler, row: &SessionRow) -> Result<Self, ClientError> {
+        let questions = ostler.db().pending_permissions(Some(row.id))?.len();
+        Ok(Self::of(row, ostler.process(row.id), questions))
+    }
+
+    fn of(row: &SessionRow, process: Process, questions: usize) -> Self {
         let (declared, note) = match &row.record.state {
             State::Declared { kind, note, .. } => (Some(kind.word()), note.clone()),
             _ => (None, None),
         };
+        let online = row.record.online();
         Self {
             id: row.id.to_string(),
             label: row.label.clone(),
@@ -53,7 +67,10 @@ impl SessionBody {
             },
             declared,
             note,
-            online: row.record.online(),
+            online,
+            liveness: if online { "online" } else { "offline" },
+            process: process.phase.word(),
+            questions,
             stopped: row.record.stopped,
             closed: row.record.closed,
             conversation: row.conversation.to_string(),

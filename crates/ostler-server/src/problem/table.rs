@@ -9,7 +9,7 @@ use ostler_store::{CursorError, DbError, JournalError};
 use std::error::Error;
 
 /// What happened and each of its causes; a cause that only repeats what was said is left out.
-fn chain(error: &(dyn Error + 'static)) -> String {
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut all = vec![error.to_string()];
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -106,6 +106,9 @@ impl From<DbError> for Problem {
     fn from(error: DbError) -> Self {
         match &error {
             DbError::NoSession { .. } => not_found("no-session", "No such session", &error),
+            DbError::SessionExists { id } => {
+                conflict("exists", "The session exists", &error).with("session", id.to_string())
+            }
             DbError::NoDelivery { .. } => not_found("no-delivery", "No such message", &error),
             DbError::DiskFull { .. } => {
                 let title = "The disk is full";

@@ -26,7 +26,7 @@ struct Health {
 const OK: Health = Health { status: "ok", version: env!("CARGO_PKG_VERSION") };
 
 /// The server runs. Says nothing about the store.
-#[utoipa::path(get, path = "/healthz", tag = "operations", responses((status = 200, body = Health)))]
+#[utoipa::path(get, path = "/healthz", tag = "operations", responses((status = 200, body = Health, description = "It runs")))]
 async fn healthz() -> Json<Health> {
     Json(OK)
 }
@@ -34,7 +34,11 @@ async fn healthz() -> Json<Health> {
 /// The server runs, and its store can be read.
 #[utoipa::path(
     get, path = "/readyz", tag = "operations",
-    responses((status = 200, body = Health), (status = 503, body = Problem))
+    responses(
+        (status = 200, body = Health, description = "It runs, and can be used"),
+        (status = 503, body = Problem, description = "It can't be used now"),
+        (status = 500, body = Problem, description = "The store can't be used"),
+    )
 )]
 async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
     app.desk().quick(|ostler| ostler.db().last_change_seq().map_err(ClientError::from)).await?;

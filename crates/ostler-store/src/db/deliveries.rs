@@ -243,10 +243,10 @@ impl Db {
 }
 
 impl DeliveryRow {
-    const COLUMNS: &'static str = "seq, id, session, place, body_len, mode, idempotency_key, created_at, state, \
+    pub(super) const COLUMNS: &'static str = "seq, id, session, place, body_len, mode, idempotency_key, created_at, state, \
         generation, turn, written_at, answer_start, answer_end, continues";
 
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get::<_, Id<_>>("id")?.0,
             session: row.get::<_, Id<_>>("session")?.0,

@@ -2,15 +2,11 @@
 
 use crate::failure::{Failure, UsageError};
 use clap::Args;
-use ostler_core::content::{Block, BlockError, Blocks, Content, MAX_MESSAGE};
+use ostler_core::content::{Block, BlockError, Blocks, Content, MAX_MESSAGE, literally, swapping_command};
 use ostler_os::term::{self, Stream};
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// Commands of the interactive CLI that leave or swap the conversation, under which a session could not be found
-/// again.
-const REFUSED: [&str; 3] = ["/clear", "/exit", "/resume"];
 
 /// Where the prompt comes from.
 #[derive(Debug, Args)]
@@ -100,18 +96,13 @@ impl PromptArgs {
         if text.trim().is_empty() {
             return Err(UsageError::EmptyPrompt.into());
         }
-        if !text.starts_with('/') || self.raw {
-            return Ok(text);
-        }
         if self.literal {
-            // The CLI takes a command only at the very start of a message (measured on 2.1.200 to 2.1.332).
-            return Ok(format!(" {text}"));
+            return Ok(literally(text));
         }
-        let word = text.split_whitespace().next().unwrap_or_default();
-        if REFUSED.contains(&word) {
-            return Err(UsageError::SlashCommand { word: word.to_owned() }.into());
+        match swapping_command(&text).filter(|_| !self.raw) {
+            Some(word) => Err(UsageError::SlashCommand { word: word.to_owned() }.into()),
+            None => Ok(text),
         }
-        Ok(text)
     }
 }
 
@@ -163,6 +154,7 @@ fn text(bytes: Vec<u8>, place: String) -> Result<String, UsageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ostler_core::content::SWAPPING;
 
     fn args(words: &[&str], raw: bool, literal: bool) -> PromptArgs {
         PromptArgs {
@@ -189,7 +181,7 @@ mod tests {
 
     #[test]
     fn commands_that_swap_the_conversation_are_refused() {
-        for word in REFUSED {
+        for word in SWAPPING {
             assert!(read(&[word]).is_err(), "{word}");
             assert!(read(&[&format!("{word} now")]).is_err(), "{word}");
             assert_eq!(args(&[word], true, false).read().ok(), Some(word.into()));

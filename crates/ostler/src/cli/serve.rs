@@ -8,7 +8,7 @@ use crate::failure::{Failure, Kind};
 use crate::json::ServeDocument;
 use clap::Args;
 use launch::Program;
-use ostler_server::{Options, Ready, Wider};
+use ostler_server::{Limits, Options, Ready, Wider};
 use std::net::SocketAddr;
 
 /// Where it listens unless told otherwise.
@@ -47,6 +47,7 @@ pub(super) fn serve(args: &ServeArgs, face: &Face) -> Result<Exit, Failure> {
         wider: (!args.behind_proxy.is_empty()).then(|| Wider { hosts: args.behind_proxy.clone() }),
         owner: ostler_os::me::uid(),
         now,
+        limits: Limits::default(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|e| Failure::new(Kind::Server, e))?;

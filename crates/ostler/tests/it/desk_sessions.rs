@@ -45,6 +45,13 @@ impl Office {
         ]
     }
 
+    /// The launch spec of the same, as the HTTP API takes it.
+    pub(crate) fn http_spec(&self) -> serde_json::Value {
+        let options = self.options();
+        let env: Vec<_> = options.iter().filter_map(|word| word.strip_prefix("--env=")).collect();
+        serde_json::json!({"claude": fake_claude(), "env": env, "cwd": self.desk.path("work")})
+    }
+
     /// A verb that creates a session, with everything that it needs.
     pub(crate) fn creating(&self, verb: &str, more: &[&str]) -> Vec<String> {
         let mut words = vec![verb.to_owned()];
