@@ -13,11 +13,14 @@ type Graph = BTreeMap<String, BTreeSet<String>>;
 const NOT_LINKED: &[(&str, &[&str], &[&str])] = &[
     ("claude-wire", &["libc", "rustix", "tokio", "axum", "rusqlite", "jiff"], &["uuid", "getrandom"]),
     ("ostler-core", &["rustix", "tokio", "axum", "rusqlite", "jiff", "clap"], &[]),
-    ("ostler-os", &["serde", "serde_json", "tokio", "axum", "rusqlite"], &[]),
-    ("ostler-store", &["tokio", "axum", "hyper", "clap"], &[]),
-    ("ostler-controller", &["tokio", "axum", "hyper", "clap"], &[]),
-    ("ostler", &["tokio", "axum", "hyper"], &["claude-lab"]),
-    ("ostler", &["openssl-sys", "rustls", "native-tls", "reqwest", "syntect", "chrono"], &[]),
+    // Behind a feature, and only for the server, it has sockets for a runtime; so what uses it is asked without it.
+    ("ostler-os", &["serde", "serde_json", "axum", "rusqlite"], &["tokio"]),
+    ("ostler-store", &["tokio", "axum", "hyper", "clap"], &["ostler-os"]),
+    ("ostler-controller", &["tokio", "axum", "hyper", "clap"], &["ostler-os"]),
+    ("ostler", &["axum", "hyper"], &["claude-lab", "ostler-server"]),
+    // TLS is for what we ask of others, never for what we serve.
+    ("ostler", &["rustls"], &["ureq"]),
+    ("ostler", &["openssl-sys", "native-tls", "reqwest", "syntect", "chrono"], &[]),
 ];
 
 /// Everything that `start` links when nothing is followed through `through`.
