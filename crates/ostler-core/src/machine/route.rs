@@ -4,19 +4,20 @@ use super::child::Child;
 use super::decide::{Action, Mode, Pending, Wish, World};
 use super::{InterruptStatus, Machine, Phase};
 use crate::ctl::EndReason;
-use crate::rows::DeliveryState;
 
 impl Machine {
-    /// The first delivery that the current child was not given; those that say `now` go before all but what an earlier
-    /// child had begun with: an older CLI drops such a one by a replay, which must not fall into another one's turn.
+    /// The first delivery that the current child was not given. What an earlier child was given goes first, in the order
+    /// in which that one had it: what it had begun with stands at their head then, and an older CLI drops such a one by
+    /// a replay, which must not fall into another one's turn. Whether it had begun can't be told: it says nothing of a
+    /// `/clear`. Then those that say `now`.
     pub(super) fn next_pending<'w>(&self, pending: &'w [Pending]) -> Option<&'w Pending> {
         let no = self.child.as_ref().filter(|c| c.phase != Phase::Cold).map(|c| c.no);
         let fresh = |p: &&Pending| no.is_none_or(|no| !self.was_offered(p.id, no)) && !self.is_final(p.id);
-        let begun = |id| self.rows.deliveries.iter().any(|d| d.id == id && d.state == DeliveryState::Started);
-        pending.iter().filter(fresh).min_by_key(|p| match p.mode {
-            _ if begun(p.id) => 0,
-            Mode::Now => 1,
-            Mode::Auto | Mode::Queue => 2,
+        let written = |id| self.rows.deliveries.iter().position(|d| d.id == id);
+        pending.iter().filter(fresh).min_by_key(|p| match (written(p.id), p.mode) {
+            (Some(place), _) => (0, place),
+            (None, Mode::Now) => (1, 0),
+            (None, Mode::Auto | Mode::Queue) => (2, 0),
         })
     }
 

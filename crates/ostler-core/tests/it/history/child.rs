@@ -198,10 +198,11 @@ impl Child {
         Progress::Blocked
     }
 
-    /// A tool is under way: nobody can tell how long that takes.
+    /// A tool is under way, as far as anybody was told: nobody can tell how long that takes.
     pub(super) fn in_tool(&self) -> bool {
         let at = self.segment.as_ref().map(|s| &s.at);
-        matches!(at, Some(At::Tool { .. } | At::Asking { .. } | At::Waiting { .. }))
+        let untold = || self.out.iter().any(|(line, _)| line.contains(r#""type":"tool_result""#));
+        matches!(at, Some(At::Tool { .. } | At::Asking { .. } | At::Waiting { .. })) || untold()
     }
 
     /// It is no more; what it was doing was cut off. `unwanted`: messages that somebody had wanted broken off.

@@ -132,6 +132,59 @@ fn a_local_command_is_not_replayed_and_its_result_is_its_answer() {
     );
 }
 
+/// Nothing shows that the first one had begun, and its replay must not fall into the turn of one that says `now`.
+#[test]
+fn what_an_earlier_process_was_given_goes_before_one_that_says_now() {
+    check(
+        "
+        spawn A
+        write A
+        < running
+        < clear
+        dead signal 9
+        settled
+        pending A B/now
+        ? spawn A
+        spawn A
+        ? write A
+        write A
+        < replay A
+        < idle
+        ? write B
+        ",
+        "
+        turn 1 unfinished, because signal 9
+        turn 2 open
+        A cut
+        ",
+    );
+}
+
+#[test]
+fn what_an_earlier_process_was_given_keeps_its_order() {
+    play(
+        "
+        spawn A
+        write A
+        < running
+        < init
+        < replay A
+        write C
+        write B
+        dead signal 9
+        settled
+        pending A B C D/now
+        ? spawn A
+        spawn A
+        write A
+        < running
+        ? write C
+        write C
+        ? write B
+        ",
+    );
+}
+
 #[test]
 fn the_conversation_after_clear_is_the_one_that_the_next_init_names() {
     let case = play(
