@@ -57,7 +57,7 @@ use crate::ids::{ConversationId, DeliveryId, GenerationNo, Millis, TurnNo};
 use crate::limits::Limits;
 use crate::record::Declaration;
 use crate::rows::{Outcome, Projection};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use cancel::CancelStatus;
 pub use child::{Activity, InterruptStatus};
@@ -88,6 +88,10 @@ pub struct Machine {
     seen: Seen,
     /// Why nothing is started any more, and since when.
     parked: Option<Parked>,
+    /// Deliveries without an end that a dead child had begun with.
+    begun: BTreeSet<DeliveryId>,
+    /// Deliveries that somebody took back from a dead child.
+    unwanted: BTreeSet<DeliveryId>,
     /// What speaks against trying again.
     refused: poison::Refused,
     /// What the agent declared, until a later turn begins.
@@ -164,6 +168,8 @@ impl Machine {
             child: None,
             attempts: BTreeMap::new(),
             starts: BTreeMap::new(),
+            begun: BTreeSet::new(),
+            unwanted: BTreeSet::new(),
             seen: Seen::default(),
             parked: None,
             declared: None,

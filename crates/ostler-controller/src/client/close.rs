@@ -6,6 +6,7 @@ use super::{ClientError, Closed, Ostler, Stopped, Tree, worktree};
 use crate::crash;
 use ostler_core::ids::SessionId;
 use ostler_core::record::RecordEvent;
+use ostler_core::rows::DeliveryState;
 use ostler_core::spec::{LaunchSpec, Worktree};
 use ostler_os::lockfile;
 use ostler_store::SessionFile;
@@ -99,7 +100,7 @@ impl Ostler {
     fn take_back(&self, session: SessionId) -> Result<u32, ClientError> {
         let cancelled = self.db().cancel_unwritten(session)?;
         let deadline = Instant::now() + PATIENCE;
-        let written = self.db().pending_deliveries(session)?.len();
+        let written = self.db().pending_deliveries(session)?;
         while !self.db().pending_deliveries(session)?.is_empty() {
             if !self.is_attended(session)? {
                 self.start_keeper(session)?;
@@ -110,7 +111,13 @@ impl Ostler {
             }
             std::thread::sleep(LOOK * 10);
         }
-        Ok(cancelled.saturating_add(u32::try_from(written).unwrap_or(u32::MAX)))
+        // What a dead child had begun with is cut, and was not taken back.
+        let mut back = cancelled;
+        for pending in written {
+            let row = self.db().delivery(pending.id)?;
+            back += u32::from(row.is_some_and(|row| row.state == DeliveryState::Cancelled));
+        }
+        Ok(back)
     }
 
     /// Deletes folder and rows, so that a kill in between leaves either the chore or a folder that `gc` knows by its name.

@@ -106,6 +106,7 @@ impl Controller {
         let cut: Vec<_> = rows
             .iter()
             .filter(|row| row.turn == turn && row.state == DeliveryState::Cut)
+            .filter(|row| !self.machine.is_unwanted(row.id))
             .map(|row| row.id)
             .collect();
         for id in cut {

@@ -46,6 +46,12 @@ impl Controller {
             CancelStatus::Waiting => {
                 self.say(Event::Cancelled { delivery })?;
                 self.commit()?;
+                self.wants.pending.retain(|p| p.id != delivery);
+                // What the dead child had begun with is cut, and that is told.
+                return Ok(match self.machine.cancel_status(delivery) {
+                    CancelStatus::Final(state) => Some(ended(state)),
+                    _ => None,
+                });
             }
             CancelStatus::Started => return Ok(Some(not_cancelled("started"))),
             CancelStatus::Final(state) => return Ok(Some(ended(state))),

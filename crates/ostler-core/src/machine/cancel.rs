@@ -92,15 +92,26 @@ impl Machine {
         ids.into_iter().for_each(|id| self.end_unrun(id));
     }
 
+    /// Whatever an earlier child had begun: this one goes on with its conversation, and says that it is not in there.
     fn end_unrun(&mut self, id: DeliveryId) {
         self.advance(id, DeliveryState::Cancelled);
         self.with_child(|c| c.since_result.retain(|d| *d != id));
     }
 
-    /// The row that says so is applied.
+    /// The row that says so is applied: no child gets it any more. What one had begun with before it died was cut off
+    /// there, and is not called unseen.
     pub(super) fn taken_back(&mut self, id: DeliveryId) {
-        if self.cancel_status(id) == CancelStatus::Waiting {
-            self.advance(id, DeliveryState::Cancelled);
+        if self.cancel_status(id) != CancelStatus::Waiting {
+            return;
         }
+        let cut = self.begun.contains(&id);
+        self.advance(id, if cut { DeliveryState::Cut } else { DeliveryState::Cancelled });
+        self.unwanted.insert(id);
+    }
+
+    /// Somebody wanted it back when the child that had it was dead: nothing goes on with it by itself.
+    #[must_use]
+    pub fn is_unwanted(&self, id: DeliveryId) -> bool {
+        self.unwanted.contains(&id)
     }
 }

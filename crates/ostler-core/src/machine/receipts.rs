@@ -240,15 +240,17 @@ impl Machine {
                 row.state = if stalled { DeliveryState::Failed } else { DeliveryState::Cancelled };
             } else if refused || attempts >= most {
                 row.state = DeliveryState::Failed;
+            } else if row.state == DeliveryState::Started {
+                self.begun.insert(row.id);
             }
         }
     }
 
     /// The session is closed: nothing will ever answer what has no end.
     pub(super) fn take_everything_back(&mut self) {
-        for row in self.rows.deliveries.iter_mut().filter(|d| !d.state.is_final()) {
-            row.state = DeliveryState::Cancelled;
-        }
+        let open: Vec<_> =
+            self.rows.deliveries.iter().filter(|d| !d.state.is_final()).map(|d| d.id).collect();
+        open.into_iter().for_each(|id| self.taken_back(id));
     }
 
     /// What must never run again by itself: everything, when the child was told to stop; else what an interrupt was

@@ -11,7 +11,8 @@ use clap::Args;
 ///
 /// A message that was not written to claude yet is taken out of the store; one that stands in claude's queue is asked
 /// for, and claude says whether it gives it back. One that claude works on can't be taken back: `ostler interrupt`
-/// breaks the turn off. The exit status is 8 then.
+/// breaks the turn off. One whose claude died over it is not offered to the next one any more; it is `cut`. The exit status
+/// is 8 then.
 ///
 /// SESSION is the beginning of an id, or a label; MESSAGE the beginning of the id that `ostler send` printed.
 ///

@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use super::truth::End;
-use ostler_core::machine::Phase;
+use ostler_core::machine::{Machine, Phase};
 use ostler_core::record::State;
 use ostler_core::rows::{DeliveryState, Outcome, Projection, SpendMethod, Tokens};
 
@@ -40,14 +40,14 @@ pub(super) fn at_the_end(session: &Session) {
     assert!(rows.turns.iter().all(|t| t.settled_at.is_some()), "a turn is open");
     let over = session.record.closed;
     assert!(over || session.record.state != State::Active, "the record is active and nothing runs");
-    every_message_ended(session, &rows, over || machine.parked().is_some());
+    every_message_ended(session, &machine, &rows, over || machine.parked().is_some());
     for sent in &session.sent {
         ran_once(session, sent.id().0);
     }
     spent_exactly(session, &rows);
 }
 
-fn every_message_ended(session: &Session, rows: &Projection, parked: bool) {
+fn every_message_ended(session: &Session, machine: &Machine, rows: &Projection, parked: bool) {
     for sent in &session.sent {
         let id = sent.id();
         let Some(row) = rows.deliveries.iter().find(|d| d.id == id) else {
@@ -66,7 +66,12 @@ fn every_message_ended(session: &Session, rows: &Projection, parked: bool) {
             DeliveryState::Completed => {
                 assert!(truth.answered.contains(&id.0), "{id} completed without an answer");
             }
+            // Taken up, and its child died before it had asked the model.
+            DeliveryState::Cut if machine.is_unwanted(id) => {}
             DeliveryState::Cut => assert!(!runs.is_empty(), "{id} was cut and never ran"),
+            DeliveryState::Cancelled if machine.is_unwanted(id) && session.dialect.lifecycle => {
+                assert!(runs.is_empty(), "{id} was taken back as unseen after {runs:?}");
+            }
             DeliveryState::Discarded => assert!(truth.dropped.contains(&id.0), "{id} was not discarded"),
             _ => {}
         }

@@ -376,3 +376,25 @@ fn case_51_a_line_that_the_child_drops_is_not_an_answer() {
         "turn 1 completed, 1 results\n A completed\n B cut",
     );
 }
+
+#[test]
+fn what_a_dead_child_had_begun_with_is_not_taken_back_as_unseen() {
+    let begun = "
+        spawn A
+        write A
+        write B
+        < queued A
+        < started A
+        < queued B
+        dead signal 9
+        settled
+    ";
+    let back = "cancelled A\n cancelled B";
+    check(&format!("{begun} {back}"), "turn 1 unfinished, because signal 9\n A cut\n B cancelled");
+    // One that goes on with the conversation, and has it in its queue, knows better.
+    let again = "spawn A\n write A\n < queued A\n cancel A\n < gives c-A true\n < cancelled A";
+    check(
+        &format!("{begun} {again}"),
+        "turn 1 unfinished, because signal 9\n turn 2 open\n A cancelled\n B queued",
+    );
+}

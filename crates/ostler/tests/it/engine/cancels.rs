@@ -1,11 +1,12 @@
 //! Messages that are taken back: one by one, and all that wait behind an interrupt.
 
-use super::stable::{Session, Stable, until};
+use super::stable::{Session, Stable, kill_at_once, until};
 use ostler_controller::client::{ClientError, Interrupted};
 use ostler_core::ctl::{Event, Line};
 use ostler_core::ids::DeliveryId;
 use ostler_core::machine::Mode;
 use ostler_core::rows::{DeliveryState, Outcome};
+use ostler_core::spec::OnCut;
 
 const BUSY: &str = "turn\n tool Bash {}\n until go\n then\n say done\notherwise\n say You said $text\n";
 /// It knows no `cancel_queued`, and sends no receipts.
@@ -134,6 +135,26 @@ fn what_waits_in_a_stopped_session_is_taken_back() {
     session.script("otherwise\n say again\n");
     session.completes("go on");
     assert_eq!(session.offers(behind), 0);
+    stable.finish();
+}
+
+/// The model has seen it, so nobody is told that it was taken back; and nothing goes on with it by itself.
+#[test]
+fn what_a_dead_claude_had_begun_with_is_cut_and_not_offered_again() {
+    let stable = Stable::new();
+    let session = stable.session_of(BUSY, |spec| spec.on_cut = OnCut::Continue);
+    let id = session.send("work");
+    running(&session);
+    session.becomes(id, DeliveryState::Started);
+    kill_at_once(&[session.keeper(), session.controller(), session.child()]);
+    stable.ostler.stop(session.id).unwrap();
+    assert_eq!(too_late(&session, id), "cut");
+    assert_eq!(too_late(&session, id), "cut", "and so it stays");
+    stable.ostler.resume(session.id).unwrap();
+    session.script("otherwise\n say again\n");
+    session.completes("go on");
+    assert_eq!(session.offers(id), 1);
+    assert_eq!(session.projection().deliveries.len(), 2, "no message of ostler's own");
     stable.finish();
 }
 
