@@ -65,6 +65,7 @@ fn kill_controllers(version: &'static str, point: &str, times: usize) -> Vec<(&'
     let mut sent = Vec::new();
     for _ in 0..times {
         let marker = marker();
+        until("whoever took over has said all it has to say", || said_all(&session).then_some(()));
         fs::write(deaths.path().join("next"), "").unwrap();
         let id = session.send(&marker);
         rests(&session);
@@ -89,6 +90,23 @@ fn rests(session: &Session<'_>) {
     let until = Instant::now() + 4 * PATIENCE;
     let waited = session.stable.ostler.wait(session.id, Some(until)).unwrap();
     assert!(matches!(waited, Waited::Settled(_)), "{waited:?}");
+}
+
+/// Each that takes over asks `initialize` once, maybe behind the settlement: the next death must not fall on that line.
+fn said_all(session: &Session<'_>) -> bool {
+    let Some(&no) = session.dir.generations().unwrap().last() else { return true };
+    let rows = session.rows(no);
+    let Some(adopted) = rows.iter().rposition(|row| matches!(row.ev, Event::Adopted { .. })) else {
+        return true;
+    };
+    let asked = rows[adopted..].iter().find_map(|row| match &row.ev {
+        Event::Begin { write, line: Line::Request { subtype, .. }, .. } if subtype == "initialize" => {
+            Some(*write)
+        }
+        _ => None,
+    });
+    let done = |write| rows[adopted..].iter().any(|row| row.ev == Event::Done { write });
+    asked.is_some_and(done)
 }
 
 fn marker() -> String {
