@@ -1,12 +1,14 @@
-//! Compares what ostler says with what the children really read, ran and wrote.
+//! Compares what ostler says with what the children really read, ran and wrote: journals, processes, and what folding
+//! them again gives. What became of messages and of whole sessions is in `verdicts.rs`.
 
-use crate::deeds::{NAME, Sent, Shared};
+use crate::messages::NAME;
 use crate::stage::{Session, Stage, rows};
+use crate::told::Shared;
+use crate::verdicts;
 use claude_lab::fake::Hash;
 use ostler_controller::client::Ostler;
 use ostler_core::ctl::{Decision, Event, Exit};
 use ostler_core::ids::GenerationNo;
-use ostler_core::rows::DeliveryState;
 use ostler_store::{Cursor, Entry};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -14,13 +16,13 @@ use std::fs;
 
 /// What the black boxes of a session say of one message.
 #[derive(Debug, Default)]
-struct Truth {
-    /// Children that read it.
-    read: u32,
+pub(crate) struct Truth {
+    /// Generations whose child read it, and the hash of what it said.
+    pub(crate) read: Vec<(GenerationNo, String)>,
     /// Generations whose child took it up.
-    started: Vec<GenerationNo>,
+    pub(crate) started: Vec<GenerationNo>,
     /// Results that name it and are in the journal.
-    results: Vec<(GenerationNo, String)>,
+    pub(crate) results: Vec<(GenerationNo, String)>,
 }
 
 /// Everything that is wrong goes to `shared.counts`.
@@ -28,9 +30,15 @@ pub(crate) fn judge(stage: &Stage, sessions: &[Session], shared: &Shared) {
     let face = stage.face();
     let counts = &shared.counts;
     let mut unproven = 0;
-    let sent = shared.sent.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    match face.db().chores() {
+        Ok(left) if left.is_empty() => {}
+        left => counts.fail(format!("what was begun is not finished: {left:?}")),
+    }
     for session in sessions {
         let fail = |what: String| counts.fail(format!("session {} ({}): {what}", session.id, session.nature));
+        if !verdicts::is_there(&face, session, shared) {
+            continue;
+        }
         let mut truths: BTreeMap<String, Truth> = BTreeMap::new();
         for no in session.dir.generations().unwrap_or_default() {
             match generation(session, no, &mut truths, shared) {
@@ -41,8 +49,9 @@ pub(crate) fn judge(stage: &Stage, sessions: &[Session], shared: &Shared) {
         if let Err(what) = follows(&face, session) {
             fail(what);
         }
-        let ours: Vec<&Sent> = sent.iter().filter(|s| s.session == session.id).collect();
-        deliveries(&face, session, &ours, &truths, shared);
+        verdicts::deliveries(&face, session, &truths, shared);
+        verdicts::taken_back(&face, session, &truths, shared);
+        verdicts::declarations(&face, session, shared);
         for row in face.db().load_projection(session.id).map(|p| p.permissions).unwrap_or_default() {
             if row.decision == Some(Decision::Allow) && row.decided_by.as_deref() != Some(NAME) {
                 fail(format!("allowed, and nobody said so: {row:?}"));
@@ -109,7 +118,7 @@ fn generation(
             return Err("another child of the session lived".to_owned());
         }
         if row["read"] == "user" {
-            truths.entry(word(&row["uuid"])).or_default().read += 1;
+            truths.entry(word(&row["uuid"])).or_default().read.push((no, word(&row["says"])));
         }
         if row["started"].is_string() {
             truths.entry(word(&row["started"])).or_default().started.push(no);
@@ -195,71 +204,4 @@ fn follows(face: &Ostler, session: &Session) -> Result<(), String> {
             );
     }
     Ok(())
-}
-
-/// Every message has come to an end that agrees with what the children did.
-fn deliveries(
-    face: &Ostler,
-    session: &Session,
-    sent: &[&Sent],
-    truths: &BTreeMap<String, Truth>,
-    shared: &Shared,
-) {
-    let none = Truth::default();
-    for sent in sent {
-        let stored = face.db().delivery(sent.id).ok().flatten();
-        let truth = truths.get(&sent.id.to_string()).unwrap_or(&none);
-        let fail = |what: &str| {
-            let state = stored.as_ref().map(|row| row.state);
-            let what = format!("{what}: [{}] {} is {state:?}, {truth:?}", sent.key, sent.id);
-            shared.counts.fail(format!("session {} ({}): {what}", session.id, session.nature));
-        };
-        let Some(row) = &stored else {
-            if sent.accepted {
-                fail("an accepted message is lost");
-            }
-            if truth.read > 0 {
-                fail("a message that was refused was written");
-            }
-            continue;
-        };
-        let state = row.state;
-        shared.counts.add(match state {
-            DeliveryState::Completed => "completed",
-            DeliveryState::Cancelled => "cancelled",
-            DeliveryState::Failed => "failed",
-            DeliveryState::Discarded => "discarded",
-            DeliveryState::Cut => "cut",
-            _ => "without an end",
-        });
-        if !state.is_final() {
-            fail("no end");
-        }
-        let good = truth.results.iter().filter(|(_, kind)| kind == "success").count();
-        if good > 0 && state != DeliveryState::Completed {
-            fail("it was answered");
-        }
-        // A child that says `completed` and writes no result is believed; the turn is unfinished all the same.
-        let only_said = truth.results.iter().any(|(_, kind)| kind == "none");
-        if good == 0 && !only_said && state == DeliveryState::Completed {
-            fail("nothing answered it");
-        }
-        if good > 1 || twice(truth) {
-            fail("it ran twice");
-        }
-        if state == DeliveryState::Cut && truth.started.is_empty() {
-            fail("cut, and never begun");
-        }
-        if truth.started.len() > 1 {
-            shared.counts.add("begun again after a cut");
-        }
-    }
-}
-
-/// Begun twice by one child, or begun again after a result.
-fn twice(truth: &Truth) -> bool {
-    let begun_again = truth.started.windows(2).any(|pair| pair[0] == pair[1]);
-    let first_result = truth.results.iter().map(|(no, _)| *no).min();
-    let after = |no: &GenerationNo| first_result.is_some_and(|first| *no > first);
-    begun_again || truth.started.iter().any(after)
 }

@@ -6,9 +6,12 @@
 //! | --- | --- |
 //! | `scripts.rs` | what the children do |
 //! | `stage.rs` | a home with sessions |
-//! | `deeds.rs` | what is done to them |
+//! | `deeds.rs` | how often what is done to them |
+//! | `messages.rs`, `ends.rs` | what people and agents do |
+//! | `harm.rs` | what is done to processes and files |
+//! | `told.rs` | what ostler was asked for and said |
 //! | `calm.rs` | until everything is at rest |
-//! | `judge.rs` | the comparison |
+//! | `judge.rs`, `verdicts.rs` | the comparison |
 //! | `count.rs` | what happened |
 //! | `dice.rs` | a seed's numbers |
 //!
@@ -19,17 +22,22 @@ mod calm;
 mod count;
 mod deeds;
 mod dice;
+mod ends;
+mod harm;
 mod judge;
+mod messages;
 mod scripts;
 mod stage;
+mod told;
+mod verdicts;
 
-use deeds::Shared;
 use dice::Dice;
 use stage::Stage;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
+use told::Shared;
 
 const USAGE: &str = "\
 usage: cargo torture [--seconds N] [--seed S] [--round R] [--sessions N] [--keep-going]
@@ -174,7 +182,7 @@ fn one_round(
         let workers: Vec<_> = (1..=3).map(|worker| scope.spawn(work(worker))).collect();
         // A worker may wait for somebody who stands still.
         while workers.iter().any(|worker| !worker.is_finished()) {
-            shared.go_on(false);
+            harm::go_on(shared, false);
             std::thread::sleep(Duration::from_millis(5));
         }
     });

@@ -3,7 +3,11 @@
 
 use crate::dice::Dice;
 
-/// A word in a prompt, how often it comes, and the steps of its turn. `$token` marks processes that are left behind.
+/// The one prompt that is a command.
+pub(crate) const CLEAR: &str = "clear";
+
+/// A word in a prompt, how often it comes, and the steps of its turn. `$token` marks processes that are left behind, `$soon` is a time shortly after the
+/// session was made.
 const TURNS: &[(&str, usize, &str)] = &[
     ("plain", 12, "say You said $text"),
     ("thought", 3, "think Let me see.\n say Done."),
@@ -29,6 +33,22 @@ const TURNS: &[(&str, usize, &str)] = &[
     ("no-wake", 2, "shell n sleep\n takes 10ms\n wakes nothing\n say Started."),
     ("endless-shell", 1, "shell e sleep\n until never\n say Started."),
     ("endless-agent", 1, "agent e look\n until never\n say Started."),
+    (
+        "tasks-together",
+        2,
+        "shell s sleep\n takes 60ms\n agent a look\n takes 60ms\n says I looked.\n shell t sleep\n takes 60ms\n say Started.",
+    ),
+    (
+        "killed-task",
+        2,
+        "agent k look\n takes 50ms\n ends killed\n say Started.\n stderr Background tasks still running after 600s; terminating.\\n",
+    ),
+    ("task-beside-tool", 2, "shell s sleep\n takes 80ms\n tool Bash {}\n takes 200ms\n then\n say Done."),
+    ("dies-with-task", 1, "shell s sleep\n takes 300ms\n say Started.\n pause 20ms\n kill KILL"),
+    ("result-then-dies", 2, "say Done.\n receipts late late\n result success"),
+    ("exit-137", 1, "say Words.\n exit 137"),
+    ("segv", 1, "tool Bash {}\n takes 10ms\n then\n kill SEGV"),
+    ("term", 1, "say Words. {pause 10ms}\n kill TERM"),
     ("compacts", 2, "compacting\n pause 200ms\n compacted\n say Done."),
     ("half-compacts", 1, "compacting\n pause 100ms\n exit 1"),
     // B: the control channel and questions.
@@ -40,17 +60,39 @@ const TURNS: &[(&str, usize, &str)] = &[
         1,
         "ask Bash {}\n request {\"subtype\":\"hook_callback\",\"callback_id\":\"h\",\"input\":{}}\n then\n say Done.",
     ),
+    (
+        "elicitation",
+        1,
+        "ask Bash {}\n request {\"subtype\":\"elicitation\",\"mcp_server_name\":\"m\",\"message\":\"Which?\",\"requested_schema\":{}}\n then\n say Done.",
+    ),
+    ("plan", 1, "ask ExitPlanMode {\"plan\":\"first this\"}\n then\n say Done."),
+    ("asks-and-waits", 1, "ask Bash {}\n withdrawn late\n takes 100ms\n then\n say Done."),
+    ("asks-beside-task", 2, "shell s sleep\n takes 60ms\n ask Bash {}\n then\n say Done."),
+    ("asks-and-dies", 1, "ask Bash {}\n then\n kill KILL"),
     ("unknown-request", 1, "ask Bash {}\n request {\"subtype\":\"never_heard_of\"}\n then\n say Done."),
     ("question", 2, "ask AskUserQuestion {\"questions\":[]}\n then\n say Done."),
     ("deaf", 1, "deaf until late"),
+    ("deaf-and-dies", 1, "deaf until late\n say Words. {pause 300ms}\n kill KILL"),
     // D: receipts.
     ("late-receipts", 2, "receipts late late\n say Done."),
     ("no-receipts", 2, "receipts never\n say Done."),
     ("double-receipts", 2, "receipts twice\n say Done."),
+    ("many-receipts", 1, "receipts twice\n tool Bash {}\n takes 60ms\n then\n say Done."),
+    // E: the conversation.
+    (CLEAR, 3, ""),
+    // J: money.
+    (
+        "money",
+        2,
+        "cost 0.25\n usage input=10 output=7 cache_read=5 cache_write_5m=100 cache_write_1h=0\n say Done.",
+    ),
     // F, L: what the API says.
     ("api-400", 2, "result api 400 messages: text content blocks must be non-empty"),
     ("api-401", 1, "result api 401 invalid x-api-key"),
     ("api-429", 2, "limit rejected 1\n result api 429 rate_limit_error"),
+    ("limited-for-a-while", 1, "limit rejected $soon\n result api 429 rate_limit_error"),
+    ("retries", 1, "retry 3 60ms\n say Done."),
+    ("keeps-retrying", 1, "retry 9 400ms\n silence"),
     ("api-529", 1, "retry 2 10ms\n result api 529 overloaded_error"),
     ("allowed", 1, "limit allowed 1\n say Done."),
     ("max-turns", 1, "say Words.\n result max_turns"),
@@ -65,6 +107,9 @@ const TURNS: &[(&str, usize, &str)] = &[
         "raw no JSON at all\n raw \\xff\\xfe\n line {\"type\":\"never_heard_of\"}\n raw {\"type\":7}\n say Done.",
     ),
     ("surrogate", 1, "line {\"type\":\"system\",\"subtype\":\"x\",\"text\":\"\\\\ud99c\"}\n say Done."),
+    ("glued", 1, "bytes {\"type\":\"assistant\"\n line {\"type\":\"system\",\"subtype\":\"x\"}\n say Done."),
+    ("separators", 1, "say A\\u{2028}B\\u{2029}C\\u{85}D"),
+    ("crlf", 1, "raw {\"type\":\"never_heard_of\"}\\r\n say Done."),
     ("flood", 2, "flood 300k seed 5\n say Done."),
     ("huge", 1, "huge 3m seed 6\n say Done."),
     ("stderr", 2, "stderr-flood 300k\n say Done."),
@@ -73,6 +118,11 @@ const TURNS: &[(&str, usize, &str)] = &[
     ("own-group", 1, "spawn own-group sleep $token\n say Done."),
     ("setsid", 2, "spawn session sleep $token\n say Done."),
     ("daemon", 2, "spawn orphan sleep $token\n say Done."),
+    (
+        "everything",
+        1,
+        "spawn group sleep $token\n spawn session sleep $token\n spawn orphan sleep $token\n spawn stdout sleep $token\n kill KILL",
+    ),
     ("holds-stdout", 2, "spawn stdout sleep $token\n say Done."),
 ];
 
@@ -94,6 +144,15 @@ const NATURES: &[(usize, &str, &str)] = &[
         "hooks first",
         "start\n line {\"type\":\"system\",\"subtype\":\"hook_started\",\"session_id\":\"88888888-8888-4888-8888-888888888888\"}\n raw noise\n",
     ),
+    (1, "no receipts", "habit lifecycle off\n"),
+    (1, "no interrupt receipts", "habit interrupt-receipt off\nhabit cancel-queued off\n"),
+    (1, "names nothing", "habit names-prompts off\nhabit names-init off\nhabit names-requests off\n"),
+    (
+        1,
+        "too many files",
+        "start\n stderr Error: EMFILE: too many open files, watch\\n    at FSWatcher\\n\n exit 1\n",
+    ),
+    (1, "in use already", "start\n stderr Error: Session ID is already in use.\\n\n exit 1\n"),
     (1, "stderr first", "start\n stderr-flood 200k\n"),
     (1, "slow start", "start\n pause 400ms\n"),
     (1, "leaves with 143", "leave\n exit 143\n"),
@@ -115,8 +174,9 @@ pub(crate) fn key(dice: &mut Dice) -> &'static str {
     "plain"
 }
 
-/// A session's nature and the whole script of its children.
-pub(crate) fn script(dice: &mut Dice, token: &str) -> (&'static str, String) {
+/// A session's nature and the whole script of its children. `token`: what left processes sleep for; `soon`: when a limit
+/// ends that is told of, in seconds since 1970.
+pub(crate) fn script(dice: &mut Dice, token: &str, soon: i64) -> (&'static str, String) {
     let mut left = dice.below(NATURES.iter().map(|(weight, ..)| weight).sum());
     let mut nature = NATURES[0];
     for candidate in NATURES {
@@ -126,12 +186,12 @@ pub(crate) fn script(dice: &mut Dice, token: &str) -> (&'static str, String) {
         }
         left -= candidate.0;
     }
-    (nature.1, text(nature.2, token))
+    (nature.1, text(nature.2, token).replace("$soon", &soon.to_string()))
 }
 
 fn text(head: &str, token: &str) -> String {
     let mut text = head.to_owned();
-    for (key, _, steps) in TURNS {
+    for (key, _, steps) in TURNS.iter().filter(|(key, ..)| *key != CLEAR) {
         text.push_str(&format!("when [{key}]\n {}\n", steps.replace("$token", token)));
     }
     text + "wake\n say The background task has ended.\n"
@@ -144,7 +204,8 @@ mod tests {
     #[test]
     fn every_script_can_be_read() {
         for (_, name, head) in NATURES {
-            if let Err(error) = claude_lab::fake::FakeScript::parse(&text(head, "1.5")) {
+            if let Err(error) = claude_lab::fake::FakeScript::parse(&text(head, "1.5").replace("$soon", "1"))
+            {
                 panic!("{name}: {error}");
             }
         }

@@ -21,6 +21,13 @@ use uuid::Uuid;
 /// In the environment of every process of a stage.
 const MARK: &str = "TORTURE_STAGE";
 
+/// Each stands for somebody who pays: what the API refuses to one of them stops the sessions of the others no more than
+/// it has to.
+const CONFIGS: [&str; 3] = ["config-1", "config-2", "config-3"];
+
+/// A limit that is announced ends so many seconds after the session was made; who waits for it comes within seconds.
+const SOON: i64 = 2;
+
 /// A folder, and what is needed to work in it.
 pub(crate) struct Stage {
     folder: PathBuf,
@@ -35,13 +42,17 @@ pub(crate) struct Session {
     pub(crate) dir: SessionDir,
     /// What is wrong with its children.
     pub(crate) nature: &'static str,
+    /// Nobody breaks off what it does.
+    pub(crate) gentle: bool,
+    /// Where its children keep their conversations. Whoever shares it pays with the same credential.
+    config: PathBuf,
     /// Script, gates, and the black boxes of its children.
     pub(crate) folder: PathBuf,
 }
 
 impl Stage {
     pub(crate) fn new(folder: &Path, seed: u64, round: u64) -> Self {
-        for name in ["user", "tmp", "work"] {
+        for name in ["user", "tmp", "work"].into_iter().chain(CONFIGS) {
             fs::create_dir(folder.join(name)).unwrap();
         }
         let own = |name: &str, path: &Path| (name.to_owned(), text(path));
@@ -71,15 +82,17 @@ impl Stage {
         fs::create_dir(&folder).unwrap();
         fs::create_dir(folder.join("box")).unwrap();
         fs::write(folder.join("now"), "").unwrap();
-        let (nature, script) = scripts::script(dice, &self.token);
+        let (nature, script) = scripts::script(dice, &self.token, wall().0 / 1000 + SOON);
         fs::write(folder.join("script"), script).unwrap();
-        let mut spec = self.spec(&folder);
+        let config = self.folder.join(dice.of(&CONFIGS));
+        let mut spec = self.spec(&folder, &config);
         spec.limits = limits(dice);
         face.create(&NewSession { id, label: None, spec, at: wall() }).unwrap();
-        Session { id, dir: face.home().session(id), nature, folder }
+        let gentle = dice.once_in(4);
+        Session { id, dir: face.home().session(id), nature, gentle, config, folder }
     }
 
-    fn spec(&self, folder: &Path) -> LaunchSpec {
+    fn spec(&self, folder: &Path, config: &Path) -> LaunchSpec {
         let path = text(&std::env::current_exe().expect("we run"));
         let program = PinnedFile { path: path.clone(), sha256: "0".repeat(64), size: 0, mtime_ns: 0 };
         let resolved = Resolved {
@@ -94,6 +107,7 @@ impl Stage {
             ("FAKE_CLAUDE_SCRIPT".to_owned(), text(&folder.join("script"))),
             ("FAKE_CLAUDE_GATES".to_owned(), text(folder)),
             (claude_lab::fake::BOX_VARIABLE.to_owned(), text(&folder.join("box"))),
+            ("CLAUDE_CONFIG_DIR".to_owned(), text(config)),
         ];
         set.extend(self.env.iter().filter(|(name, _)| !name.starts_with("OSTLER_")).cloned());
         let choice = Choice { credential: None, keep: vec![], set, secrets: vec![] };
@@ -142,23 +156,25 @@ fn lives(pid: u32) -> bool {
     PidFd::open(pid).ok().flatten().is_some_and(|handle| !handle.is_dead().unwrap_or(false))
 }
 
-/// Short ones, so that every deadline passes within a round.
+/// Short ones, so that every deadline passes within a round, and what waits behind several of them comes to its end
+/// within seconds.
 fn limits(dice: &mut Dice) -> Limits {
     Limits {
-        start: 4_000,
-        slow: 1_500,
-        stalled: 4_000,
-        compaction: 4_000,
-        wake_wait: 1_000,
-        shells: 2_000,
-        agents: 2_000,
+        start: 1_500,
+        slow: 500,
+        stalled: 1_500,
+        compaction: 1_500,
+        wake_wait: 700,
+        shells: 800,
+        agents: 800,
         notification: 300,
         quiet: 400,
-        interrupt: 800,
-        aborted: 1_500,
-        end: 600,
-        write: 2_500,
-        linger: *dice.of(&[0, 0, 0, 300, 5_000]),
+        interrupt: 600,
+        aborted: 900,
+        end: 500,
+        write: 1_500,
+        backoff: 200,
+        linger: *dice.of(&[0, 0, 0, 300, 1_500]),
         ..Limits::default()
     }
 }
@@ -166,6 +182,13 @@ fn limits(dice: &mut Dice) -> Limits {
 impl Session {
     pub(crate) fn opens(&self, gate: &str) {
         fs::write(self.folder.join(gate), "").unwrap();
+    }
+
+    /// The newest conversation of it that its children keep.
+    pub(crate) fn transcript(&self, face: &Ostler) -> Option<PathBuf> {
+        let name = format!("{}.jsonl", face.db().session(self.id).ok()??.conversation);
+        let folders = fs::read_dir(self.config.join("projects")).ok()?;
+        folders.flatten().map(|folder| folder.path().join(&name)).find(|path| path.exists())
     }
 
     pub(crate) fn keeper(&self) -> Option<PidFd> {

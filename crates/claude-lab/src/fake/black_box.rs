@@ -7,7 +7,7 @@
 //! | row | when |
 //! | --- | --- |
 //! | `{"began":true,"alone":true}` | at the start; `alone` is false when another child of this folder lives |
-//! | `{"read":"user","uuid":…}` | a line was read; of others than prompts, their type and subtype |
+//! | `{"read":"user","uuid":…,"says":…}` | a line was read, and the hash of its content; of others than prompts, their type and subtype |
 //! | `{"started":uuid}` | a turn takes this prompt up |
 //! | `{"result":"success","uuids":[…]}` | the next line written is the result of these prompts |
 //! | `{"len":…,"hash":…}` | the next write ends at that byte of stdout, and the hash of all bytes so far |
@@ -42,6 +42,14 @@ impl Hash {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
         }
+    }
+
+    /// The hash of what a prompt says, however its JSON is written.
+    #[must_use]
+    pub fn of_content(content: &Value) -> String {
+        let mut hash = Self::default();
+        hash.add(content.to_string().as_bytes());
+        hash.text()
     }
 
     /// The hash of all bytes so far, as the rows have it.
@@ -100,7 +108,10 @@ impl BlackBox {
         let line: Value = serde_json::from_slice(line).unwrap_or_default();
         let mut row = json!({"read": line["type"]});
         match line["type"].as_str() {
-            Some("user") => row["uuid"] = line["uuid"].clone(),
+            Some("user") => {
+                row["uuid"] = line["uuid"].clone();
+                row["says"] = json!(Hash::of_content(&line["message"]["content"]));
+            }
             Some("control_request") => row["subtype"] = line["request"]["subtype"].clone(),
             Some("control_response") => row["behavior"] = line["response"]["response"]["behavior"].clone(),
             _ => {}
