@@ -141,6 +141,12 @@ pub fn hook_ok(request_id: &str) -> Vec<u8> {
     success(request_id, &Nothing {})
 }
 
+/// Answers a hook callback with the hook's output: a JSON object.
+#[must_use]
+pub fn hook_output(request_id: &str, output: &RawValue) -> Vec<u8> {
+    success(request_id, output)
+}
+
 /// Answers an elicitation: `accept` (with `content`), `decline` or `cancel`.
 #[must_use]
 pub fn elicitation(request_id: &str, action: &str, content: Option<&RawValue>) -> Vec<u8> {
@@ -178,9 +184,9 @@ fn request<R: Serialize>(request_id: &str, request: &R) -> Vec<u8> {
     line(&Line { r#type: "control_request", request_id, request })
 }
 
-fn success<R: Serialize>(request_id: &str, answer: &R) -> Vec<u8> {
+fn success<R: Serialize + ?Sized>(request_id: &str, answer: &R) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Success<'a, R> {
+    struct Success<'a, R: ?Sized> {
         subtype: &'static str,
         request_id: &'a str,
         response: &'a R,

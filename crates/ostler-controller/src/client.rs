@@ -4,7 +4,6 @@
 //! (the command line, later HTTP) owns an [`Ostler`] and nothing else of a session.
 
 use ostler_core::content::Content;
-use ostler_core::ctl::Decision;
 use ostler_core::ids::{DeliveryId, GenerationNo, Millis, SessionId};
 use ostler_core::machine::Mode;
 use ostler_core::rows::{Outcome, Turn};
@@ -20,8 +19,11 @@ mod ensure;
 mod error;
 mod gc;
 mod halt;
+mod inside;
+mod permissions;
 mod process;
 mod rebuild;
+mod rules;
 mod talk;
 mod wait;
 pub mod worktree;
@@ -31,8 +33,11 @@ pub use deliver::MAX_KEY;
 pub use ensure::Starter;
 pub use error::ClientError;
 pub use gc::{Rubbish, RubbishKind};
+pub use inside::Decider;
+pub use permissions::{Choice, MAX_INPUT, Question, QuestionState, Verdict};
 pub use process::Process;
 pub use rebuild::fold_rows;
+pub use rules::{Explained, NewRule, Where};
 
 /// One home, seen by a face.
 #[derive(Debug)]
@@ -220,25 +225,6 @@ impl Undeclared {
             Self::Store => "it could not be stored; try again",
         }
     }
-}
-
-/// A decision about a question of a child.
-#[derive(Clone, Debug)]
-pub struct Verdict {
-    /// The generation that asks.
-    pub generation: GenerationNo,
-    /// The child's id for the question.
-    pub request_id: String,
-    /// Allow or deny.
-    pub decision: Decision,
-    /// Who decides: `terminal`, `cli`, …
-    pub by: String,
-    /// What a denied child is told.
-    pub message: Option<String>,
-    /// JSON of the input to use instead of the child's own.
-    pub updated_input: Option<String>,
-    /// When.
-    pub at: Millis,
 }
 
 /// What a wait came to.

@@ -108,6 +108,7 @@ fn run(home: &Path, session: SessionId) -> Result<i32, ControllerError> {
     let machine = Machine::new(file.conversation, spec.limits);
     let mut controller = Controller {
         session,
+        label: file.label,
         home,
         dir,
         db,
@@ -147,6 +148,8 @@ fn run(home: &Path, session: SessionId) -> Result<i32, ControllerError> {
 #[derive(Debug)]
 struct Controller {
     session: SessionId,
+    /// Its name for people, which rules may go by.
+    label: Option<String>,
     home: Home,
     dir: SessionDir,
     db: Db,

@@ -10,7 +10,10 @@
 
 mod children;
 mod scopes;
+
 pub(crate) mod wire;
+
+pub(crate) use scopes::file as scope_file;
 
 use crate::slim::Slim;
 use children::Children;

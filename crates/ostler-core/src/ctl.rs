@@ -74,10 +74,32 @@ pub enum Event {
         request_id: String,
         /// Allow or deny.
         decision: Decision,
-        /// Who: `rule`, `policy`, `terminal`, `cli`, …
+        /// Who: `rule <id>`, `policy`, `timeout`, `auto-continue`, `terminal`, `cli`, …
         by: String,
         /// What a denied child is told.
         message: Option<String>,
+        /// JSON: what the tool gets instead of its own input, the answers to a question, what an elicitation asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<String>,
+        /// An allow that the child is to remember: its own suggestions are sent back with it.
+        #[serde(default, skip_serializing_if = "is_false")]
+        always: bool,
+        /// A deny that also ends the turn.
+        #[serde(default, skip_serializing_if = "is_false")]
+        interrupt: bool,
+        /// A person had decided the same call of an earlier child, which died before it was told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        given: Option<Given>,
+    },
+    /// The child has asked something; this row says when. Written before anybody is told of the question.
+    Asked {
+        /// The child's request.
+        request_id: String,
+    },
+    /// A question that ostler would have answered itself waits for a person: it has answered too many in this turn.
+    Exhausted {
+        /// The child's request.
+        request_id: String,
     },
     /// A controller took over a running child.
     Adopted {
@@ -199,6 +221,51 @@ pub enum Line {
         /// The child's id for it.
         request_id: String,
     },
+}
+
+/// A question of an earlier child.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Given {
+    /// The generation that asked.
+    pub generation: GenerationNo,
+    /// Its request.
+    pub request_id: String,
+}
+
+/// What is said to a question, in full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Allow or deny.
+    pub decision: Decision,
+    /// What a denied child is told.
+    pub message: Option<String>,
+    /// JSON, as in [`Event::Decided`].
+    pub input: Option<String>,
+    /// The child is to remember an allow.
+    pub always: bool,
+    /// A deny also ends the turn.
+    pub interrupt: bool,
+}
+
+impl Reply {
+    /// Yes, as it was asked.
+    #[must_use]
+    pub const fn allow() -> Self {
+        Self { decision: Decision::Allow, message: None, input: None, always: false, interrupt: false }
+    }
+
+    /// No.
+    #[must_use]
+    pub const fn deny(message: Option<String>) -> Self {
+        Self { decision: Decision::Deny, message, input: None, always: false, interrupt: false }
+    }
+
+    /// The row that records it.
+    #[must_use]
+    pub fn decided(self, request_id: String, by: String, given: Option<Given>) -> Event {
+        let Self { decision, message, input, always, interrupt } = self;
+        Event::Decided { request_id, decision, by, message, input, always, interrupt, given }
+    }
 }
 
 /// Allow or deny.

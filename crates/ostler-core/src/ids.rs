@@ -46,6 +46,10 @@ uuid_name! {
     /// One message for a session; the `uuid` of its `user` line. Never given to another message.
     DeliveryId
 }
+uuid_name! {
+    /// A permission rule.
+    RuleId
+}
 
 /// One child process of a session, numbered from 1. Number 0 is "outside any generation".
 pub type GenerationNo = u32;

@@ -5,6 +5,9 @@
 //! | [`spec`] | the launch spec: everything that decides how a child starts |
 //! | [`argv`] | launch spec → command line and launch files |
 //! | [`mod@env`] | launch spec → environment |
+//! | [`rule`] | permission rules: patterns, scopes, which one decides |
+//! | [`question`] | the model's questions, and answers to them |
+//! | [`answer`] | the line that answers a request of the child |
 //! | [`content`] | what a message says: text, or content blocks that were found good |
 //! | [`ids`] | the names of sessions, deliveries, conversations; wall-clock milliseconds |
 //! | [`ctl`] | the rows of `gen/N/ctl`: what ostler wrote to a child and what it decided |
@@ -12,6 +15,7 @@
 //!
 //! Everything else in this crate is built on these three.
 
+pub mod answer;
 pub mod argv;
 pub mod baseline;
 pub mod content;
@@ -20,6 +24,8 @@ pub mod env;
 pub mod ids;
 pub mod limits;
 pub mod machine;
+pub mod question;
 pub mod record;
 pub mod rows;
+pub mod rule;
 pub mod spec;

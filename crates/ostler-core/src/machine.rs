@@ -24,6 +24,7 @@
 //! | `machine/tasks.rs` | background tasks and the turns they wake |
 //! | `machine/tools.rs` | tool calls under way |
 //! | `machine/permissions.rs` | the open set of questions |
+//! | `machine/rulings.rs` | who decides them |
 //! | `machine/outcome.rs` | what a result line means |
 //! | `machine/meter.rs`, `spent.rs` | own spend = total − restored total |
 //! | `machine/death.rs` | what a dead child leaves behind |
@@ -45,6 +46,7 @@ mod permissions;
 mod poison;
 mod receipts;
 mod route;
+mod rulings;
 mod seen;
 mod settle;
 mod spent;
@@ -52,7 +54,7 @@ mod tasks;
 mod tools;
 mod watch;
 
-use crate::ctl::Decision;
+use crate::ctl::{Given, Reply};
 use crate::ids::{ConversationId, DeliveryId, GenerationNo, Millis, TurnNo};
 use crate::limits::Limits;
 use crate::record::Declaration;
@@ -64,6 +66,7 @@ pub use child::{Activity, InterruptStatus};
 pub use decide::{Action, Mode, Pending, Policy, Stored, Wish, World};
 pub use out::Span;
 pub use outcome::{Verdict, classify};
+pub use rulings::{BY_AUTO_CONTINUE, BY_PIPE, BY_POLICY, BY_TIMEOUT, by_rule};
 pub use watch::STALLED;
 
 use child::Child;
@@ -98,6 +101,10 @@ pub struct Machine {
     declared: Option<Declared>,
     /// The conversation that the CLI has already, though it was told to begin it.
     in_use: Option<ConversationId>,
+    /// Questions whose answer may have been written, of this generation and the one before.
+    told: BTreeSet<Given>,
+    /// Questions whose decision served a later one, of the same.
+    given: BTreeSet<Given>,
 }
 
 /// What an agent said of its session, and in which turn.
@@ -175,6 +182,8 @@ impl Machine {
             declared: None,
             in_use: None,
             refused: poison::Refused::default(),
+            told: BTreeSet::new(),
+            given: BTreeSet::new(),
         }
     }
 
@@ -315,13 +324,12 @@ impl Machine {
         self.child.as_ref().and_then(|c| c.interrupt.as_ref()).map(|i| i.request_id.as_str())
     }
 
-    /// A decision that was recorded for a question of the current child, with its message.
+    /// What was decided about a question of the current child.
     #[must_use]
-    pub fn decided(&self, request_id: &str) -> Option<(Decision, Option<String>)> {
+    pub fn decided(&self, request_id: &str) -> Option<Reply> {
         let no = self.child.as_ref()?.no;
-        let row =
-            self.rows.permissions.iter().rev().find(|p| p.generation == no && p.request_id == request_id)?;
-        row.decision.map(|d| (d, row.message.clone()))
+        let rows = self.rows.permissions.iter().rev();
+        rows.take_while(|p| p.generation == no).find(|p| p.request_id == request_id)?.reply()
     }
 
     /// The child's tree must be killed: it was decided, and it lives.

@@ -219,6 +219,36 @@ pub struct Permission {
     pub message: Option<String>,
     /// Why it was withdrawn.
     pub withdrawn: Option<String>,
+    /// JSON that goes with an allow, as in [`crate::ctl::Event::Decided`].
+    pub input: Option<String>,
+    /// The child is to remember the allow.
+    pub always: bool,
+    /// The deny also ends the turn.
+    pub interrupt: bool,
+    /// When it was asked; None: it was just read, or an older version read it.
+    pub asked_at: Option<Millis>,
+    /// ostler has answered so many questions of this turn itself that this one waits for a person.
+    pub exhausted: bool,
+    /// Tool and input, as a hash: the first 16 bytes of their SHA-256 in hex. Two calls that have it in common are the
+    /// same call asked again.
+    pub call: Option<String>,
+}
+
+impl Permission {
+    /// When it is denied if nobody answers: so many milliseconds after it was asked.
+    #[must_use]
+    pub fn deadline(&self, timeout: Option<u64>) -> Option<Millis> {
+        let after = i64::try_from(timeout?).unwrap_or(i64::MAX);
+        self.asked_at.map(|at| at.plus(after))
+    }
+
+    /// What was decided, in full.
+    #[must_use]
+    pub fn reply(&self) -> Option<crate::ctl::Reply> {
+        let (message, input) = (self.message.clone(), self.input.clone());
+        let (always, interrupt) = (self.always, self.interrupt);
+        self.decision.map(|decision| crate::ctl::Reply { decision, message, input, always, interrupt })
+    }
 }
 
 /// Tokens by class.

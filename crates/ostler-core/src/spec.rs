@@ -67,6 +67,12 @@ pub struct LaunchSpec {
     pub skip_permissions: bool,
     /// What ostler's own broker answers when the child asks.
     pub permission_policy: PermissionPolicy,
+    /// A question that nobody has answered for so long is denied, milliseconds; None: it waits for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission_timeout: Option<u64>,
+    /// ostler answers questions of the model itself (never a tool, never a plan), a few each turn.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub auto_continue: bool,
     /// MCP configurations: JSON texts, each an object with `mcpServers`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp: Vec<String>,
@@ -272,6 +278,8 @@ impl LaunchSpec {
             permission_mode: PermissionMode::Default,
             skip_permissions: false,
             permission_policy: PermissionPolicy::Ask,
+            permission_timeout: None,
+            auto_continue: false,
             mcp: Vec::new(),
             strict_mcp: false,
             settings: None,

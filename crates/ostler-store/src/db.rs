@@ -16,6 +16,7 @@ mod moves;
 mod pages;
 mod permissions;
 mod projection;
+mod rules;
 mod schema;
 mod sessions;
 
@@ -31,6 +32,7 @@ pub use moves::{Chore, Fate, Moved};
 pub use pages::{DeliveryPage, Route};
 pub use permissions::{Decided, NewDecision, PermissionRow, Winner};
 pub use projection::{Committed, RecordChange};
+pub use rules::RuleAdded;
 pub use sessions::SessionRow;
 
 use error::Failure;

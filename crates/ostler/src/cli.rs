@@ -12,6 +12,7 @@
 //! | `cli/found.rs` | the session that a name means |
 //! | `cli/words.rs` | commands to copy: quoting, the program's own name |
 
+mod answer;
 mod approve;
 mod cancel;
 mod close;
@@ -33,6 +34,7 @@ mod pending;
 mod prompt;
 mod question;
 mod resume;
+mod rule;
 mod run;
 mod send;
 mod serve;
@@ -50,7 +52,7 @@ use crate::failure::{Failure, Kind, UsageError};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use face::Face;
-pub(crate) use question::Question;
+pub(crate) use question::argument as argument_of;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -113,6 +115,8 @@ enum Verb {
     Pending(pending::PendingArgs),
     Approve(approve::ApproveArgs),
     Deny(deny::DenyArgs),
+    Answer(answer::AnswerArgs),
+    Rule(rule::RuleArgs),
     Declare(declare::DeclareArgs),
     Gc(gc::GcArgs),
     Serve(serve::ServeArgs),
@@ -173,6 +177,8 @@ fn run_verb(verb: Verb, face: &mut Face) -> Result<Exit, Failure> {
         Verb::Pending(args) => pending::pending(&args, face),
         Verb::Approve(args) => approve::approve(&args, face),
         Verb::Deny(args) => deny::deny(&args, face),
+        Verb::Answer(args) => answer::answer(&args, face),
+        Verb::Rule(args) => rule::rule(&args, face),
         Verb::Declare(args) => declare::declare(&args, face),
         Verb::Gc(args) => gc::gc(&args, face),
         Verb::Serve(args) => serve::serve(&args, face),

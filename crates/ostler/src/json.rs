@@ -6,6 +6,7 @@
 mod doctor;
 mod error;
 mod event;
+mod permissions;
 mod result;
 mod session;
 mod show;
@@ -14,11 +15,12 @@ mod verbs;
 pub(crate) use doctor::{DoctorDocument, RebuildDocument};
 pub(crate) use error::ErrorDocument;
 pub(crate) use event::{JournalEvent, SessionEvent};
+pub(crate) use permissions::{PendingDocument, RuleTestDocument, RulesDocument};
 pub(crate) use result::{Ending, ResultDocument, ResultEvent, Tokens};
 pub(crate) use session::{ListDocument, Listed, SessionDocument};
 pub(crate) use show::{ShowDocument, Shown};
 pub(crate) use verbs::{
     CancelDocument, CloseDocument, CompletionsDocument, DecisionDocument, DeclareDocument, GcDocument,
-    InterruptDocument, LabDocument, ManDocument, PendingDocument, ResumeDocument, SendDocument,
-    ServeDocument, StartDocument, StopDocument,
+    InterruptDocument, LabDocument, ManDocument, ResumeDocument, SendDocument, ServeDocument, StartDocument,
+    StopDocument,
 };

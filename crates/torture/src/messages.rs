@@ -4,9 +4,8 @@ use crate::dice::Dice;
 use crate::scripts;
 use crate::stage::{Session, wall};
 use crate::told::{Sent, Shared};
-use ostler_controller::client::{ClientError, NewMessage, Ostler, Verdict};
+use ostler_controller::client::{Choice, ClientError, Decider, NewMessage, Ostler, Verdict};
 use ostler_core::content::{Block, Blocks, Content};
-use ostler_core::ctl::Decision;
 use ostler_core::ids::DeliveryId;
 use ostler_core::machine::Mode;
 use uuid::Uuid;
@@ -150,13 +149,13 @@ pub(crate) fn break_off(face: &Ostler, session: &Session, shared: &Shared, all: 
 pub(crate) fn decide(face: &Ostler, session: &Session, shared: &Shared, dice: &mut Dice) {
     for row in face.db().pending_permissions(Some(session.id)).unwrap_or_default() {
         let allow = dice.once_in(2);
+        let reason = (!allow && dice.once_in(2)).then(|| "no".to_owned());
         let verdict = Verdict {
             generation: row.journal.generation,
             request_id: row.journal.request_id,
-            decision: if allow { Decision::Allow } else { Decision::Deny },
+            choice: if allow { Choice::allow() } else { Choice::deny(reason) },
             by: NAME.to_owned(),
-            message: (!allow && dice.once_in(2)).then(|| "no".to_owned()),
-            updated_input: None,
+            decider: Decider::This,
             at: wall(),
         };
         let decided = face.decide(session.id, &verdict);

@@ -2,7 +2,7 @@
 //! be done twice, so whoever finds the chore goes on with it.
 
 use super::halt::wall;
-use super::{ClientError, Closed, Ostler, Stopped, Tree, worktree};
+use super::{ClientError, Closed, Decider, Ostler, Stopped, Tree, worktree};
 use crate::crash;
 use ostler_core::ids::SessionId;
 use ostler_core::record::RecordEvent;
@@ -11,7 +11,6 @@ use ostler_core::spec::{LaunchSpec, Worktree};
 use ostler_os::lockfile;
 use ostler_store::SessionFile;
 use ostler_store::db::{Chore, Fate};
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,7 +37,7 @@ impl Ostler {
             return Err(ClientError::NotTaking { session, state: "closed" });
         }
         if purge {
-            self.refuse_inside(session)?;
+            self.refuse_inside(session, Decider::This)?;
         }
         let made = self.worktree_of(session);
         if let Some(made) = made.as_ref().filter(|_| fate == Fate::Remove) {
@@ -150,18 +149,6 @@ impl Ostler {
     pub(super) fn worktree_of(&self, session: SessionId) -> Option<Worktree> {
         let file = SessionFile::read(&self.home().session(session)).ok()?;
         LaunchSpec::from_json(file.spec.get()).ok()?.worktree
-    }
-
-    /// This process belongs to a child of the session: it would delete the ground it stands on.
-    fn refuse_inside(&self, session: SessionId) -> Result<(), ClientError> {
-        let id = session.to_string();
-        let name = OsStr::new("OSTLER_SESSION");
-        let marked = std::env::var_os(name).is_some_and(|value| value == *id);
-        let own = std::process::id();
-        let below = |pid: u32| ostler_os::tree::descendants(pid).is_ok_and(|all| all.contains(&own));
-        let inside = marked
-            || ostler_os::tree::by_marker(name, OsStr::new(&id)).is_ok_and(|all| all.into_iter().any(below));
-        if inside { Err(ClientError::Inside { session }) } else { Ok(()) }
     }
 }
 

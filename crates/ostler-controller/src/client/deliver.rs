@@ -1,13 +1,12 @@
 //! Sessions are created and messages accepted: durable writes first, then a controller is told.
 
-use super::{ClientError, NewMessage, NewSession, Ostler, Verdict};
+use super::{ClientError, NewMessage, NewSession, Ostler};
 use crate::crash;
 use ostler_core::content::MAX_MESSAGE;
-use ostler_core::ctl::Decision;
 use ostler_core::ids::{ConversationId, DeliveryId, SessionId};
 use ostler_core::machine::Mode;
 use ostler_core::record::Record;
-use ostler_store::db::{Decided, Inserted, NewDecision, NewDelivery, SessionRow};
+use ostler_store::db::{Inserted, NewDelivery, SessionRow};
 use ostler_store::session_file::{SESSION_FILE_VERSION, SessionFile};
 use serde_json::value::RawValue;
 use std::path::PathBuf;
@@ -107,36 +106,6 @@ impl Ostler {
             Inserted::ConflictingBody { .. } => Err(ClientError::OtherBody),
             Inserted::Stopped => Err(ClientError::NotTaking { session, state: "stopped" }),
             Inserted::Closed => Err(ClientError::NotTaking { session, state: "closed" }),
-        }
-    }
-
-    /// Decides a question: first decision wins. The controller is told.
-    ///
-    /// # Errors
-    /// Lost, withdrawn, unknown; the store can't be written.
-    pub fn decide(&self, session: SessionId, verdict: &Verdict) -> Result<(), ClientError> {
-        self.refuse_closed(session)?;
-        let decided = self.db().decide_permission(&NewDecision {
-            session,
-            generation: verdict.generation,
-            request_id: verdict.request_id.clone(),
-            decision: verdict.decision,
-            by: verdict.by.clone(),
-            message: verdict.message.clone(),
-            updated_input: verdict.updated_input.clone(),
-            at: verdict.at,
-        })?;
-        match decided {
-            Decided::First => self.poke(session),
-            Decided::Lost(winner) => {
-                let decision = match winner.decision {
-                    Decision::Allow => "allow",
-                    Decision::Deny => "deny",
-                };
-                Err(ClientError::Lost { decision, by: winner.by })
-            }
-            Decided::Withdrawn => Err(ClientError::Withdrawn),
-            Decided::Unknown => Err(ClientError::NoQuestion),
         }
     }
 }

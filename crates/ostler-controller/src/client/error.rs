@@ -84,8 +84,10 @@ pub enum ClientError {
         #[source]
         source: WorktreeError,
     },
-    /// A session can't be deleted by what runs in it.
-    #[error("this command runs inside session {session} and would delete it under itself")]
+    /// What runs in a session neither decides for it nor deletes it.
+    #[error(
+        "this runs inside session {session}: what a session does is decided, and deleted, by somebody outside of it"
+    )]
     Inside {
         /// The session.
         session: SessionId,
@@ -123,6 +125,27 @@ pub enum ClientError {
     /// There is no such question.
     #[error("there is no such question")]
     NoQuestion,
+    /// The answer doesn't fit the question.
+    #[error("the answer does not fit: {0}")]
+    Answer(#[from] ostler_core::question::AnswerError),
+    /// The child suggested nothing that it could remember.
+    #[error("claude suggests nothing that it could remember; allow it once, or add a rule")]
+    NothingToRemember,
+    /// The input that a tool is to get is no JSON object, or too long.
+    #[error("the input is not usable: {why}")]
+    Input {
+        /// Why.
+        why: String,
+    },
+    /// A rule can't be made.
+    #[error("no rule is made: {0}")]
+    Pattern(#[from] ostler_core::rule::PatternError),
+    /// There are too many rules.
+    #[error("there are {limit} rules already; remove some")]
+    TooManyRules {
+        /// The limit.
+        limit: usize,
+    },
     /// No controller could be started, or none answers. What was accepted stays accepted.
     #[error("the controller of session {session} can't be reached: {why}")]
     Controller {

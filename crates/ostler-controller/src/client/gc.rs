@@ -5,7 +5,7 @@
 
 use super::close::PURGED;
 use super::halt::wall;
-use super::{ClientError, Ostler, worktree};
+use super::{ClientError, Decider, Ostler, worktree};
 use ostler_core::ids::SessionId;
 use ostler_store::Flags;
 use std::collections::BTreeSet;
@@ -141,7 +141,10 @@ impl Ostler {
     fn delete(&self, rubbish: &Rubbish) -> Result<(), ClientError> {
         let path = &rubbish.path;
         let deleted = match (rubbish.kind, rubbish.session) {
-            (RubbishKind::Session, Some(id)) => return self.purge(id),
+            (RubbishKind::Session, Some(id)) => {
+                self.refuse_inside(id, Decider::This)?;
+                return self.purge(id);
+            }
             (RubbishKind::Worktree, _) => {
                 if let (Some(made), Some(session)) = (worktree::found(path), rubbish.session) {
                     worktree::remove(&made, false)

@@ -3,21 +3,16 @@
 use super::error::ControllerError;
 use super::{Controller, log};
 use crate::crash;
-use claude_wire::{Frame, Message, Request, build};
-use ostler_core::content;
-use ostler_core::ctl::{Decision, Event, KillReason, Line};
+use claude_wire::{Frame, Message, build};
+use ostler_core::ctl::{Event, KillReason, Line};
 use ostler_core::ids::DeliveryId;
 use ostler_core::machine::Action;
-use ostler_core::rows::PermissionKind;
+use ostler_core::{answer, content};
 use ostler_store::DbError;
 use ostler_store::db::Claim;
-use serde_json::value::RawValue;
 
 /// The request that takes a message out of the child's queue.
 const CANCEL: &str = "cancel_async_message";
-
-/// What a denied child is told when nobody said anything.
-const NO_REASON: &str = "The user denied this.";
 
 /// What came of claiming a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,11 +69,22 @@ impl Controller {
                     self.kill(KillReason::SpoiledPipe)?;
                 }
             }
-            Action::Answer { request_id, decision, by, message } => {
-                self.answer(&request_id, decision, by, message)?;
+            Action::Asked { request_id } => {
+                self.say(Event::Asked { request_id })?;
+                crash::point("asked");
+            }
+            Action::Decide { request_id, by, reply, given } => {
+                self.say(reply.decided(request_id, by, given))?;
+                crash::point("decided");
+            }
+            Action::Exhaust { request_id } => self.say(Event::Exhausted { request_id })?,
+            Action::Answer { request_id } => {
+                // A question that can't be read again is refused: it would wait for ever, and be decided for ever.
+                let bytes = self.answer_line(&request_id)?.unwrap_or_else(|| answer::refusal(&request_id));
+                self.write_line(Line::Answer { request_id }, bytes)?;
             }
             Action::Refuse { request_id } => {
-                let bytes = refusal(&request_id);
+                let bytes = answer::refusal(&request_id);
                 self.write_line(Line::Answer { request_id }, bytes)?;
             }
             Action::Expire { deadline } => self.say(Event::Expired { deadline })?,
@@ -147,24 +153,6 @@ impl Controller {
         format!("ostler-{subtype}-{}-{}", self.machine.generation(), self.machine.next_write())
     }
 
-    /// Records the decision, unless that was done before, and answers the child.
-    fn answer(
-        &mut self,
-        request_id: &str,
-        decision: Decision,
-        by: String,
-        message: Option<String>,
-    ) -> Result<(), ControllerError> {
-        if self.machine.decided(request_id).is_none() {
-            let request_id = request_id.to_owned();
-            self.say(Event::Decided { request_id, decision, by, message })?;
-            crash::point("decided");
-        }
-        // A question that can't be read again is refused: it would wait for ever, and be decided for ever.
-        let bytes = self.answer_line(request_id)?.unwrap_or_else(|| refusal(request_id));
-        self.write_line(Line::Answer { request_id: request_id.to_owned() }, bytes)
-    }
-
     /// The bytes of an answer, from what the child asked and what was decided.
     fn answer_line(&self, request_id: &str) -> Result<Option<Vec<u8>>, ControllerError> {
         let rows = &self.machine.rows().permissions;
@@ -172,34 +160,12 @@ impl Controller {
         let Some(row) = rows.iter().rev().find(|p| p.generation == no && p.request_id == request_id) else {
             return Ok(None);
         };
-        if !matches!(row.kind, PermissionKind::Tool | PermissionKind::Question | PermissionKind::Plan) {
-            return Ok(Some(refusal(request_id)));
-        }
+        // Nobody decides what nobody knows.
+        let Some(reply) = row.reply() else { return Ok(Some(answer::refusal(request_id))) };
         let (start, end) = row.line;
         let asked = ostler_store::journal::read_range(&self.dir.generation(no), start, end)?;
         let Message::ControlRequest(asked) = Frame::from_vec(asked).into_message() else { return Ok(None) };
-        let Request::CanUseTool(ask) = asked.request else { return Ok(None) };
-        Ok(match row.decision {
-            Some(Decision::Allow) => {
-                let edited = self.edited_input(request_id)?;
-                Some(build::allow(request_id, edited.as_deref().unwrap_or(&ask.input), None))
-            }
-            Some(Decision::Deny) => {
-                let why = row.message.as_deref().filter(|m| !m.is_empty()).unwrap_or(NO_REASON);
-                Some(build::deny(request_id, why, false))
-            }
-            None => None,
-        })
-    }
-
-    /// What a face wants the tool to get instead.
-    fn edited_input(&self, request_id: &str) -> Result<Option<Box<RawValue>>, ControllerError> {
-        let no = self.machine.generation();
-        let rows = self.db.permissions(self.session)?;
-        let face =
-            rows.into_iter().rev().find(|p| p.journal.generation == no && p.journal.request_id == request_id);
-        let text = face.and_then(|p| p.face).and_then(|f| f.updated_input);
-        Ok(text.and_then(|t| RawValue::from_string(t).ok()))
+        Ok(Some(answer::line(request_id, &asked.request, &reply)))
     }
 
     /// The bytes of a line that an earlier controller began.
@@ -215,10 +181,6 @@ impl Controller {
             Line::Answer { request_id } => self.answer_line(request_id),
         }
     }
-}
-
-fn refusal(request_id: &str) -> Vec<u8> {
-    build::error_response(request_id, "ostler does not know this kind of request")
 }
 
 fn request_line(subtype: &str, request_id: &str, cancel_queued: bool) -> Vec<u8> {

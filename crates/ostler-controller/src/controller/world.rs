@@ -4,6 +4,7 @@ use super::Controller;
 use super::error::ControllerError;
 use ostler_core::ids::{DeliveryId, SessionId};
 use ostler_core::machine::{Action, Machine, Mode, Pending, Policy, Stored, Wish, World};
+use ostler_core::rule::{Place, Rule};
 use ostler_core::spec::PermissionPolicy;
 use ostler_store::{Db, DbError};
 use std::time::{Duration, Instant};
@@ -18,6 +19,8 @@ const ENVELOPE: u64 = 512;
 pub(super) struct Wants {
     pub(super) pending: Vec<Pending>,
     pub(super) stored: Vec<Stored>,
+    /// Every permission rule there is.
+    pub(super) rules: Vec<Rule>,
     pub(super) interrupt: Option<Wish>,
     /// When the interrupt was asked for.
     pub(super) interrupt_since: u64,
@@ -82,11 +85,11 @@ impl Wants {
         let stored = db.decisions_to_write(session)?.into_iter().map(|d| Stored {
             generation: d.generation,
             request_id: d.request_id,
-            decision: d.decision,
             by: d.by,
-            message: d.message,
+            reply: d.reply,
         });
         self.stored = stored.collect();
+        self.rules = db.rules()?;
         Ok(())
     }
 }
@@ -129,7 +132,8 @@ impl Controller {
         let policy = match self.spec.permission_policy {
             PermissionPolicy::Allow => Policy::Allow,
             PermissionPolicy::Deny => Policy::Deny,
-            _ => Policy::Ask,
+            PermissionPolicy::Rules => Policy::Rules,
+            PermissionPolicy::Ask => Policy::Ask,
         };
         if !self.wants.pending.is_empty() {
             self.look_for_room();
@@ -152,6 +156,10 @@ impl Controller {
             pending,
             stored: &self.wants.stored,
             policy,
+            rules: &self.wants.rules,
+            place: Place { session: Some(self.session), label: self.label.as_deref(), cwd: &self.spec.cwd },
+            permission_timeout: self.spec.permission_timeout,
+            auto_continue: self.spec.auto_continue,
             pipe_ready: ready,
             pipe_capacity: capacity,
             interrupt: self.wants.interrupt.as_ref().or(breaking),

@@ -9,7 +9,7 @@ use ostler_os::scope::{Caps, Hierarchies, Met, Scope};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-fn file(dir: &Path) -> PathBuf {
+pub(crate) fn file(dir: &Path) -> PathBuf {
     dir.join("scope")
 }
 

@@ -3,6 +3,7 @@
 use super::Phase;
 use super::meter::Meter;
 use super::outcome::Verdict;
+use super::rulings::Asking;
 use super::tasks::Tasks;
 use super::tools::Tools;
 use super::watch::Watch;
@@ -93,6 +94,10 @@ pub(super) struct Child {
     /// Denials of this turn that the child announced by itself, and ours.
     pub(super) denied_by_child: u32,
     pub(super) denied_by_us: u32,
+    /// What its open questions are about.
+    pub(super) asking: BTreeMap<String, Asking>,
+    /// Questions of this turn that ostler answered itself.
+    pub(super) auto_continued: u32,
 }
 
 /// What this child has been seen to send; decides by what its deliveries are followed.
@@ -285,6 +290,8 @@ impl Child {
             watch: Watch::new(now),
             denied_by_child: 0,
             denied_by_us: 0,
+            asking: BTreeMap::new(),
+            auto_continued: 0,
         }
     }
 

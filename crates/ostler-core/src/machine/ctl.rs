@@ -3,7 +3,7 @@
 use super::child::{Asked, CANCEL, Child, Ending, Interrupt, InterruptStatus, Unfinished};
 use super::tasks::TaskKind;
 use super::{Declared, Machine, Parked, Phase};
-use crate::ctl::{Deadline, EndReason, Event, Line, Row};
+use crate::ctl::{Deadline, EndReason, Event, Line, Reply, Row};
 use crate::ids::Millis;
 use crate::rows::{Generation, Turn};
 
@@ -19,9 +19,14 @@ impl Machine {
             }),
             Event::Begin { write, line, len, .. } => self.begin(*write, line, *len, row.at, now),
             Event::Done { write } => self.done(*write, now),
-            Event::Decided { request_id, decision, by, message } => {
-                self.decide_permission(request_id, *decision, by, message.clone());
+            Event::Decided { request_id, decision, by, message, input, always, interrupt, given } => {
+                let (message, input) = (message.clone(), input.clone());
+                let reply =
+                    Reply { decision: *decision, message, input, always: *always, interrupt: *interrupt };
+                self.decide_permission(request_id, reply, by, given.as_ref());
             }
+            Event::Asked { request_id } => self.asked(request_id, row.at),
+            Event::Exhausted { request_id } => self.exhausted(request_id),
             Event::Adopted { .. } => self.adopt(now),
             Event::Expired { deadline } => self.expired(*deadline, now),
             Event::Ending { why } => self.ending_begins(*why, now),
@@ -62,6 +67,7 @@ impl Machine {
         self.conversation = *conversation;
         self.parked = None;
         self.refused.acknowledged();
+        self.forget_old_answers(*generation);
         self.child = Some(Child::new(*generation, *delivery, baseline.clone(), now));
         *self.starts.entry(*delivery).or_default() += 1;
         self.rows.generations.push(Generation {
@@ -105,7 +111,7 @@ impl Machine {
                 });
             }
             Line::Request { .. } => self.asking(write, line, now),
-            Line::Answer { .. } => {}
+            Line::Answer { request_id } => self.answer_begins(request_id),
         }
     }
 
@@ -225,6 +231,7 @@ impl Machine {
             }
             c.denied_by_child = 0;
             c.denied_by_us = 0;
+            c.auto_continued = 0;
             c.settled = false;
         });
         let alone = alone.unwrap_or_default();

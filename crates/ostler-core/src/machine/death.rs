@@ -32,7 +32,7 @@ impl Machine {
             self.in_use = Some(self.conversation);
         }
         self.note_death(&words(exit));
-        self.withdraw_all("death");
+        self.withdraw_all(super::permissions::DEATH);
         self.leave_deliveries(refused);
         if self.child.as_ref().is_some_and(|c| c.alone.is_some()) && self.open_turn().is_none() {
             // It had begun a turn by itself, and nobody came to write that down.

@@ -3,9 +3,9 @@
 use super::child::Child;
 use super::settle::Settling;
 use super::{Machine, Phase};
-use crate::ctl::{Deadline, Decision, EndReason, KillReason, Line};
+use crate::ctl::{Deadline, EndReason, Given, KillReason, Line, Reply};
 use crate::ids::{DeliveryId, Millis};
-use crate::rows::{Permission, PermissionKind, PermissionState};
+use crate::rule::{Place, Rule};
 
 /// What the machine can't know from the journal.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +20,14 @@ pub struct World<'a> {
     pub stored: &'a [Stored],
     /// What answers where nobody decided.
     pub policy: Policy,
+    /// Every rule there is; those that don't hold here or any more are passed over.
+    pub rules: &'a [Rule],
+    /// Where the session is, for rules.
+    pub place: Place<'a>,
+    /// A question that nobody answered for so long is denied, milliseconds; None: it waits for ever.
+    pub permission_timeout: Option<u64>,
+    /// Questions of the model are answered by ostler itself, a few each turn.
+    pub auto_continue: bool,
     /// The pipe is empty and has a reader: a line may be begun.
     pub pipe_ready: bool,
     /// Bytes that fit into the empty pipe.
@@ -69,19 +77,17 @@ pub enum Mode {
     Now,
 }
 
-/// A stored decision that has not been written to the child.
+/// A stored decision that has not been written to the child; also one that came too late for the child before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// The generation that asked.
     pub generation: u32,
     /// Its request.
     pub request_id: String,
-    /// Allow or deny.
-    pub decision: Decision,
     /// By whom.
     pub by: String,
-    /// What a denied child is told.
-    pub message: Option<String>,
+    /// What.
+    pub reply: Reply,
 }
 
 /// What answers a question that nobody decided.
@@ -93,8 +99,10 @@ pub enum Policy {
     Ask,
     /// Yes to tools; questions and plans still wait.
     Allow,
-    /// No.
+    /// No, whatever rules allow.
     Deny,
+    /// No to what no rule allows.
+    Rules,
 }
 
 /// An interrupt that somebody asked for.
@@ -140,16 +148,31 @@ pub enum Action {
         /// What it was.
         line: Line,
     },
-    /// Record a decision and answer the child.
+    /// Record when the child asked.
+    Asked {
+        /// The child's request.
+        request_id: String,
+    },
+    /// Record a decision.
+    Decide {
+        /// The child's request.
+        request_id: String,
+        /// By whom.
+        by: String,
+        /// What.
+        reply: Reply,
+        /// A person said so to an earlier child.
+        given: Option<Given>,
+    },
+    /// Record that ostler does not answer this question itself any more.
+    Exhaust {
+        /// The child's request.
+        request_id: String,
+    },
+    /// Tell the child what was decided.
     Answer {
         /// The child's request.
         request_id: String,
-        /// Allow or deny.
-        decision: Decision,
-        /// By whom.
-        by: String,
-        /// What a denied child is told.
-        message: Option<String>,
     },
     /// Tell the child that its request is not understood; it waits for ever otherwise.
     Refuse {
@@ -323,16 +346,6 @@ impl Machine {
         unsent.then_some(Action::Request { request_id, subtype: "interrupt", cancel_queued })
     }
 
-    /// Questions of the child that can be answered now.
-    fn questions(&self, child: &Child, world: &World<'_>) -> Option<Action> {
-        if !world.pipe_ready || child.ending.is_some() {
-            return None;
-        }
-        let mine = self.rows.permissions.iter().filter(|p| p.generation == child.no);
-        mine.filter(|p| matches!(p.state, PermissionState::Open | PermissionState::Decided))
-            .find_map(|p| answer(p, world))
-    }
-
     fn turn_end(&self, child: &Child, world: &World<'_>) -> Option<Action> {
         if self.open_turn().is_none() {
             if child.ending.is_some() {
@@ -366,44 +379,5 @@ impl Machine {
         };
         let late = world.now >= since.saturating_add(self.limits.start);
         late.then_some(Action::Expire { deadline: Deadline::Answer })
-    }
-}
-
-/// What answers a question. An allow needs an explicit decision or the allow policy: nothing else gives one.
-fn answer(p: &Permission, world: &World<'_>) -> Option<Action> {
-    if let Some(decision) = p.decision {
-        // Decided, and the answer's write was cut off before it began.
-        let by = p.decided_by.clone().unwrap_or_default();
-        return Some(Action::Answer {
-            request_id: p.request_id.clone(),
-            decision,
-            by,
-            message: p.message.clone(),
-        });
-    }
-    if !matches!(p.kind, PermissionKind::Tool | PermissionKind::Question | PermissionKind::Plan) {
-        return Some(Action::Refuse { request_id: p.request_id.clone() });
-    }
-    let stored = world.stored.iter().find(|s| s.generation == p.generation && s.request_id == p.request_id);
-    if let Some(s) = stored {
-        return Some(Action::Answer {
-            request_id: p.request_id.clone(),
-            decision: s.decision,
-            by: s.by.clone(),
-            message: s.message.clone(),
-        });
-    }
-    let by = "policy".to_owned();
-    let request_id = p.request_id.clone();
-    match (world.policy, p.kind) {
-        (Policy::Allow, PermissionKind::Tool) => {
-            Some(Action::Answer { request_id, decision: Decision::Allow, by, message: None })
-        }
-        (Policy::Deny, _) => {
-            let message =
-                Some("Denied: nobody is there to decide, and the policy of this session is deny.".into());
-            Some(Action::Answer { request_id, decision: Decision::Deny, by, message })
-        }
-        _ => None,
     }
 }

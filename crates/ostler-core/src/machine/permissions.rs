@@ -5,9 +5,17 @@
 
 use super::Machine;
 use super::out::Span;
-use crate::ctl::Decision;
+use super::rulings::{Asking, BY_AUTO_CONTINUE};
+use crate::ctl::{Decision, Given, Reply};
+use crate::ids::Millis;
 use crate::rows::{Permission, PermissionKind, PermissionState};
-use claude_wire::{ControlRequest, ControlResponse, Request};
+use crate::rule::Call;
+use claude_wire::{CanUseTool, ControlRequest, ControlResponse, Request};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// Why a question is withdrawn whose child died.
+pub(super) const DEATH: &str = "death";
 
 impl Machine {
     pub(super) fn on_request(&mut self, line: &ControlRequest, (start, end): Span) {
@@ -32,6 +40,16 @@ impl Machine {
             request if request.stays_unanswered() => return,
             _ => (PermissionKind::Other, None, None),
         };
+        let call = match &line.request {
+            Request::CanUseTool(ask) => {
+                let about = Call::new(&ask.tool_name, &ask.input);
+                let asks = ask.tool_name == "AskUserQuestion";
+                let asking = Asking { call: Some(about), input: asks.then(|| ask.input.clone()) };
+                self.with_child(|c| drop(c.asking.insert(line.request_id.clone(), asking)));
+                Some(print(ask))
+            }
+            _ => None,
+        };
         self.rows.permissions.push(Permission {
             generation,
             request_id: line.request_id.clone(),
@@ -44,27 +62,65 @@ impl Machine {
             decided_by: None,
             message: None,
             withdrawn: None,
+            input: None,
+            always: false,
+            interrupt: false,
+            asked_at: None,
+            exhausted: false,
+            call,
         });
+    }
+
+    pub(super) fn asked(&mut self, request_id: &str, at: Millis) {
+        if let Some(row) = self.permission(request_id) {
+            row.asked_at.get_or_insert(at);
+        }
+    }
+
+    pub(super) fn exhausted(&mut self, request_id: &str) {
+        if let Some(row) = self.permission(request_id) {
+            row.exhausted = true;
+        }
     }
 
     pub(super) fn decide_permission(
         &mut self,
         request_id: &str,
-        decision: Decision,
+        reply: Reply,
         by: &str,
-        message: Option<String>,
+        given: Option<&Given>,
     ) {
         let Some(row) = self.permission(request_id).filter(|p| p.state == PermissionState::Open) else {
             return;
         };
         row.state = PermissionState::Decided;
-        row.decision = Some(decision);
+        row.decision = Some(reply.decision);
         row.decided_by = Some(by.to_owned());
-        row.message = message;
-        if decision == Decision::Deny {
+        row.message = reply.message;
+        row.input = reply.input;
+        row.always = reply.always;
+        row.interrupt = reply.interrupt;
+        self.given.extend(given.cloned());
+        self.with_child(|c| {
+            c.asking.remove(request_id);
+            c.auto_continued += u32::from(by == BY_AUTO_CONTINUE);
+        });
+        if reply.decision == Decision::Deny {
             self.with_child(|c| c.denied_by_us += 1);
             self.count_denials();
         }
+    }
+
+    /// Its answer may be in the pipe from now on.
+    pub(super) fn answer_begins(&mut self, request_id: &str) {
+        let generation = self.generation();
+        self.told.insert(Given { generation, request_id: request_id.to_owned() });
+    }
+
+    /// Only the child before the next one can have asked what that asks again.
+    pub(super) fn forget_old_answers(&mut self, generation: u32) {
+        self.told.retain(|g| g.generation + 1 >= generation);
+        self.given.retain(|g| g.generation + 1 >= generation);
     }
 
     /// Its answer is in the pipe.
@@ -75,12 +131,14 @@ impl Machine {
     }
 
     pub(super) fn withdraw(&mut self, request_id: &str, why: &str) {
+        self.with_child(|c| drop(c.asking.remove(request_id)));
         if let Some(row) = self.permission(request_id) {
             take_back(row, why);
         }
     }
 
     pub(super) fn withdraw_all(&mut self, why: &str) {
+        self.with_child(|c| c.asking.clear());
         let generation = self.generation();
         for row in self.rows.permissions.iter_mut().filter(|p| p.generation == generation) {
             take_back(row, why);
@@ -93,8 +151,10 @@ impl Machine {
         let generation = self.generation();
         let listed = |id: &str| line.pending.is_empty() || line.pending.iter().any(|p| p.request_id == id);
         for row in self.rows.permissions.iter_mut().filter(|p| p.generation == generation) {
-            let hook = row.kind == PermissionKind::Hook;
-            if row.state == PermissionState::Open && !hook && !listed(&row.request_id) {
+            // Hook callbacks are not listed, nor is anything that is no permission.
+            let lists =
+                matches!(row.kind, PermissionKind::Tool | PermissionKind::Question | PermissionKind::Plan);
+            if row.state == PermissionState::Open && lists && !listed(&row.request_id) {
                 take_back(row, "not pending");
             }
         }
@@ -113,6 +173,18 @@ impl Machine {
         let generation = self.generation();
         self.rows.permissions.iter_mut().find(|p| p.generation == generation && p.request_id == request_id)
     }
+}
+
+/// Tools and inputs that are the same have the same.
+fn print(ask: &CanUseTool) -> String {
+    let mut hash = Sha256::new();
+    hash.update(ask.tool_name.as_bytes());
+    hash.update([0]);
+    hash.update(ask.input.get().as_bytes());
+    hash.finalize()[..16].iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn take_back(row: &mut Permission, why: &str) {

@@ -62,4 +62,6 @@ pub enum PermissionPolicy {
     Allow,
     /// Deny at once.
     Deny,
+    /// Deny at once what no rule allows.
+    Rules,
 }

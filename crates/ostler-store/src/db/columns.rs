@@ -1,6 +1,6 @@
 //! What stands in columns: words for enums, JSON, ids, unsigned numbers.
 
-use ostler_core::ids::{ConversationId, DeliveryId, SessionId};
+use ostler_core::ids::{ConversationId, DeliveryId, RuleId, SessionId};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{Row, ToSql};
 use serde::Serialize;
@@ -99,7 +99,7 @@ macro_rules! id_columns {
     )*};
 }
 
-id_columns!(SessionId, DeliveryId, ConversationId);
+id_columns!(SessionId, DeliveryId, ConversationId, RuleId);
 
 /// A byte range in two columns, from the one with this name on.
 pub(super) fn range(row: &Row<'_>, start: &str, end: &str) -> rusqlite::Result<Option<(u64, u64)>> {

@@ -162,6 +162,7 @@ impl Db {
             for table in ["chore", "spend", "permission", "delivery", "turn", "generation"] {
                 tx.execute(&format!("DELETE FROM {table} WHERE session = ?1"), [Id(id)])?;
             }
+            tx.execute("DELETE FROM rule WHERE scope = 'session' AND place = ?1", [Id(id)])?;
             if tx.execute("DELETE FROM session WHERE id = ?1", [Id(id)])? > 0 {
                 changes::append(tx, id, &["session"])?;
             }

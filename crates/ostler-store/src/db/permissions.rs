@@ -6,7 +6,7 @@
 
 use super::columns::{Id, Word, range, word};
 use super::{Db, DbError, changes};
-use ostler_core::ctl::Decision;
+use ostler_core::ctl::{Decision, Reply};
 use ostler_core::ids::{GenerationNo, Millis, SessionId};
 use ostler_core::rows::{Permission, PermissionState};
 use rusqlite::{OptionalExtension, Row, params};
@@ -20,14 +20,10 @@ pub struct NewDecision {
     pub generation: GenerationNo,
     /// The child's id for it.
     pub request_id: String,
-    /// Allow or deny.
-    pub decision: Decision,
+    /// What.
+    pub reply: Reply,
     /// Who: `terminal`, `cli`, …
     pub by: String,
-    /// What a denied child is told.
-    pub message: Option<String>,
-    /// JSON text of the tool's input to use instead of the child's own.
-    pub updated_input: Option<String>,
     /// When.
     pub at: Millis,
 }
@@ -86,7 +82,8 @@ impl Db {
             let set = tx
                 .prepare_cached(
                     "UPDATE permission
-                     SET face_decision = ?4, face_by = ?5, face_message = ?6, face_input = ?7, face_at = ?8
+                     SET face_decision = ?4, face_by = ?5, face_message = ?6, face_input = ?7, face_at = ?8,
+                     face_always = ?9, face_interrupt = ?10
                      WHERE session = ?1 AND generation = ?2 AND request_id = ?3
                      AND state = 'open' AND face_decision IS NULL AND fold_no IS NOT NULL",
                 )?
@@ -94,11 +91,13 @@ impl Db {
                     Id(new.session),
                     new.generation,
                     new.request_id,
-                    Word(new.decision),
+                    Word(new.reply.decision),
                     new.by,
-                    new.message,
-                    new.updated_input,
+                    new.reply.message,
+                    new.reply.input,
                     new.at.0,
+                    new.reply.always,
+                    new.reply.interrupt,
                 ])?;
             if set == 1 {
                 changes::append(tx, new.session, &["permission"])?;
@@ -123,12 +122,16 @@ impl Db {
         self.permission_rows(condition, session)
     }
 
-    /// Decisions of faces that the journal doesn't know yet, as far as the database knows.
+    /// Decisions of faces that the journal doesn't know yet, as far as the database knows; and those of the last two
+    /// generations that it never will, because the child was gone first.
     ///
     /// # Errors
     /// The database can't be read.
     pub fn decisions_to_write(&self, session: SessionId) -> Result<Vec<NewDecision>, DbError> {
-        let condition = "session = ?1 AND state = 'open' AND face_decision IS NOT NULL";
+        let condition =
+            "session = ?1 AND face_decision IS NOT NULL AND (state = 'open' OR (state = 'withdrawn'
+             AND decision IS NULL
+             AND generation >= (SELECT max(no) FROM generation WHERE session = ?1) - 1))";
         let rows = self.permission_rows(condition, Some(session))?;
         Ok(rows.into_iter().filter_map(|row| row.face).collect())
     }
@@ -158,7 +161,8 @@ impl Db {
 fn select(condition: &str) -> String {
     format!(
         "SELECT session, generation, request_id, kind, tool, tool_use_id, line_start, line_end, state, decision,
-         decided_by, message, withdrawn, face_decision, face_by, face_message, face_input, face_at
+         decided_by, message, withdrawn, input, always, interrupt, asked_at, exhausted, call, face_decision, face_by,
+         face_message, face_input, face_at, face_always, face_interrupt
          FROM permission WHERE fold_no IS NOT NULL AND {condition}"
     )
 }
@@ -172,10 +176,14 @@ impl PermissionRow {
                 session,
                 generation: journal.generation,
                 request_id: journal.request_id.clone(),
-                decision,
+                reply: Reply {
+                    decision,
+                    message: row.get("face_message")?,
+                    input: row.get("face_input")?,
+                    always: row.get("face_always")?,
+                    interrupt: row.get("face_interrupt")?,
+                },
                 by,
-                message: row.get("face_message")?,
-                updated_input: row.get("face_input")?,
                 at: Millis(at),
             }),
             _ => None,
@@ -189,7 +197,7 @@ impl PermissionRow {
             return Decided::Withdrawn;
         }
         let journal = self.journal.decision.zip(self.journal.decided_by);
-        let winner = journal.or(self.face.map(|face| (face.decision, face.by)));
+        let winner = journal.or(self.face.map(|face| (face.reply.decision, face.by)));
         winner.map_or(Decided::Withdrawn, |(decision, by)| Decided::Lost(Winner { decision, by }))
     }
 }
@@ -208,5 +216,11 @@ pub(super) fn read_journal(row: &Row<'_>) -> rusqlite::Result<Permission> {
         decided_by: row.get("decided_by")?,
         message: row.get("message")?,
         withdrawn: row.get("withdrawn")?,
+        input: row.get("input")?,
+        always: row.get("always")?,
+        interrupt: row.get("interrupt")?,
+        asked_at: row.get::<_, Option<i64>>("asked_at")?.map(Millis),
+        exhausted: row.get("exhausted")?,
+        call: row.get("call")?,
     })
 }

@@ -5,7 +5,7 @@
 
 use crate::fixture::{TestHome, conversation_id, delivery_id, session_file, session_id};
 use ostler_core::ctl::{
-    Baseline, Deadline, Decision, EndReason, Event, Exit, KillReason, Line, ModelBaseline, Row,
+    Baseline, Deadline, Decision, EndReason, Event, Exit, Given, KillReason, Line, ModelBaseline, Row,
 };
 use ostler_core::ids::Millis;
 use ostler_core::record::Declaration;
@@ -52,10 +52,12 @@ fn kind(event: &Event) -> usize {
         Event::Declared { .. } => 17,
         Event::Closed => 18,
         Event::Cancelled { .. } => 19,
+        Event::Asked { .. } => 20,
+        Event::Exhausted { .. } => 21,
     }
 }
 
-const KINDS: usize = 20;
+const KINDS: usize = 22;
 
 fn writes() -> Vec<Event> {
     let lines = [
@@ -102,8 +104,28 @@ fn decisions() -> Vec<Event> {
         decision,
         by: "terminal".into(),
         message: message.map(Into::into),
+        input: None,
+        always: false,
+        interrupt: false,
+        given: None,
     };
-    vec![decided(Decision::Allow, None), decided(Decision::Deny, Some("not now"))]
+    let full = Event::Decided {
+        request_id: "r-2".into(),
+        decision: Decision::Allow,
+        by: "cli".into(),
+        message: None,
+        input: Some("{\"command\":\"ls\"}".into()),
+        always: true,
+        interrupt: true,
+        given: Some(Given { generation: 1, request_id: "r-1".into() }),
+    };
+    vec![
+        decided(Decision::Allow, None),
+        decided(Decision::Deny, Some("not now")),
+        full,
+        Event::Asked { request_id: "r-1".into() },
+        Event::Exhausted { request_id: "r-1".into() },
+    ]
 }
 
 fn ends() -> Vec<Event> {

@@ -1,4 +1,4 @@
-//! `ostler approve`, and what it has in common with `ostler deny`.
+//! `ostler approve`, and what it has in common with `ostler deny` and `ostler answer`.
 
 use super::face::{Face, now};
 use super::{found, question};
@@ -6,20 +6,21 @@ use crate::exit::Exit;
 use crate::failure::{Failure, UsageError};
 use crate::json::DecisionDocument;
 use clap::Args;
-use ostler_controller::client::{Ostler, Verdict};
-use ostler_core::ctl::Decision;
+use ostler_controller::client::{Choice, Decider, Ostler, Verdict};
 use ostler_store::db::{PermissionRow, SessionRow};
-use serde_json::value::RawValue;
 
 /// Says yes to what claude asks.
 ///
 /// REQUEST is needed only when the session asks several things at once; `ostler pending` shows them. The first decision
 /// counts: if somebody else was first, this says so and exits with 8.
 ///
+/// A question of the model needs an answer, not a yes: `ostler answer`.
+///
 /// Examples:
 ///
 ///     ostler approve 4f3a2b1c
 ///     ostler approve nightly 0b1e5c3d-…
+///     ostler approve nightly --always
 ///     ostler approve nightly --input '{"command":"git status"}'
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -28,67 +29,75 @@ pub(super) struct ApproveArgs {
     session: String,
     /// Which question: the beginning of its id
     request: Option<String>,
-    /// Let the tool run with this input instead of its own
+    /// Let the tool run with this input instead of its own: JSON, or @FILE
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
+    /// And don't ask about the like again: claude remembers what it suggests itself (`ostler pending --json` shows it)
+    #[arg(long)]
+    always: bool,
 }
 
 pub(super) fn approve(args: &ApproveArgs, face: &Face) -> Result<Exit, Failure> {
-    if let Some(text) = &args.input {
-        serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text)
-            .map_err(|source| UsageError::NotJson { option: "--input", source })?;
-    }
-    let compact = args.input.as_deref().map(compact).transpose()?;
-    decide(face, &args.session, args.request.as_deref(), Decision::Allow, None, compact)
-}
-
-/// On one line, as it is written to the child.
-fn compact(text: &str) -> Result<String, Failure> {
-    let raw: &RawValue =
-        serde_json::from_str(text).map_err(|source| UsageError::NotJson { option: "--input", source })?;
-    let value: serde_json::Value = serde_json::from_str(raw.get())
-        .map_err(|source| UsageError::NotJson { option: "--input", source })?;
-    Ok(value.to_string())
-}
-
-/// Decides the one question that is meant.
-pub(super) fn decide(
-    face: &Face,
-    session: &str,
-    request: Option<&str>,
-    decision: Decision,
-    message: Option<String>,
-    updated_input: Option<String>,
-) -> Result<Exit, Failure> {
+    let input = args.input.as_deref().map(json_or_file).transpose()?;
     let ostler = face.open()?;
-    let row = found::session(&ostler, session)?;
-    let asked = meant(&ostler, &row, request)?;
+    let row = found::session(&ostler, &args.session)?;
+    let asked = meant(&ostler, &row, args.request.as_deref())?;
+    if input.is_none() && !ostler.question(&asked).questions.is_empty() {
+        return Err(UsageError::NeedsAnswer { session: found::short(&ostler, row.id) }.into());
+    }
+    settle(face, &ostler, &asked, Choice::Allow { input, always: args.always })
+}
+
+/// What was typed, or what stands in the file behind an `@`.
+fn json_or_file(value: &str) -> Result<String, Failure> {
+    let text = match value.strip_prefix('@') {
+        None => value.to_owned(),
+        Some(path) => {
+            std::fs::read_to_string(path).map_err(|source| UsageError::File { path: path.into(), source })?
+        }
+    };
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text)
+        .map_err(|source| UsageError::NotJson { option: "--input", source })?;
+    Ok(text)
+}
+
+/// Decides the question, and says so.
+pub(super) fn settle(
+    face: &Face,
+    ostler: &Ostler,
+    asked: &PermissionRow,
+    choice: Choice,
+) -> Result<Exit, Failure> {
+    let word = match &choice {
+        Choice::Allow { always: true, .. } => "allowed from now on",
+        Choice::Allow { .. } => "allowed",
+        Choice::Deny { .. } => "denied",
+        Choice::Answer(_) => "answered",
+    };
     let verdict = Verdict {
         generation: asked.journal.generation,
         request_id: asked.journal.request_id.clone(),
-        decision,
+        choice,
         by: "cli".to_owned(),
-        message,
-        updated_input,
+        decider: Decider::This,
         at: now(),
     };
-    let what = question::describe(&ostler, &asked);
-    ostler.decide(row.id, &verdict)?;
+    ostler.decide(asked.session, &verdict)?;
     if face.json {
-        face.document(&DecisionDocument::of(row.id, &verdict))?;
+        face.document(&DecisionDocument::of(asked.session, &verdict))?;
     } else if !face.quiet {
-        let word = match decision {
-            Decision::Allow => "allowed",
-            Decision::Deny => "denied",
-        };
-        face.print(&format!("{word}: {what}\n"))?;
+        face.print(&format!("{word}: {}\n", question::describe(ostler, asked)))?;
     }
     Ok(Exit::Completed)
 }
 
 /// The open question that is meant; without a name, the only one. One that is not open any more is given too, so that
 /// the store can say who was first.
-fn meant(ostler: &Ostler, row: &SessionRow, request: Option<&str>) -> Result<PermissionRow, Failure> {
+pub(super) fn meant(
+    ostler: &Ostler,
+    row: &SessionRow,
+    request: Option<&str>,
+) -> Result<PermissionRow, Failure> {
     let mut open = ostler.db().pending_permissions(Some(row.id))?;
     let session = found::short(ostler, row.id);
     let Some(name) = request else {

@@ -1,15 +1,17 @@
 //! `ostler deny`.
 
-use super::approve::decide;
+use super::approve::{meant, settle};
 use super::face::Face;
+use super::found;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use clap::Args;
-use ostler_core::ctl::Decision;
+use ostler_controller::client::Choice;
 
 /// Says no to what claude asks.
 ///
-/// claude is told the reason and goes on without it.
+/// claude is told the reason and goes on without it. A plan that is denied is worked over: the reason is what is wrong with
+/// it.
 ///
 /// Examples:
 ///
@@ -25,8 +27,15 @@ pub(super) struct DenyArgs {
     /// What claude is told
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    /// End the turn as well
+    #[arg(long)]
+    interrupt: bool,
 }
 
 pub(super) fn deny(args: &DenyArgs, face: &Face) -> Result<Exit, Failure> {
-    decide(face, &args.session, args.request.as_deref(), Decision::Deny, args.reason.clone(), None)
+    let ostler = face.open()?;
+    let row = found::session(&ostler, &args.session)?;
+    let asked = meant(&ostler, &row, args.request.as_deref())?;
+    let choice = Choice::Deny { message: args.reason.clone(), interrupt: args.interrupt };
+    settle(face, &ostler, &asked, choice)
 }

@@ -64,7 +64,7 @@ pub(super) fn gc(args: &GcArgs, face: &Face) -> Result<Exit, Failure> {
 }
 
 /// `30d`, `12h`, `0s`.
-fn age(text: &str) -> Result<Duration, String> {
+pub(super) fn age(text: &str) -> Result<Duration, String> {
     let bad = || "a time is a number with s, m, h or d behind it, such as 30d".to_owned();
     let at = text.char_indices().next_back().map_or(0, |(at, _)| at);
     let (number, unit) = text.split_at(at);

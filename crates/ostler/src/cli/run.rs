@@ -18,12 +18,13 @@ use ostler_store::Cursor;
 /// Text appears as the model writes it, tool calls with their main argument and the size of their result. At the end
 /// stand the outcome, tokens, dollars, and the command with which the session goes on.
 ///
-/// When claude asks for permission, you are asked: y or n, with a reason if you like. Ctrl-C interrupts the turn, a
+/// When claude asks for permission, you are asked: y or n, with a reason if you like, or a for always; a question of the
+/// model is answered by the number of a choice or in words. Ctrl-C interrupts the turn, a
 /// second one stops the session (`ostler resume` takes that back), a third one leaves. Closing the terminal or killing this command does nothing to the
 /// session: `ostler ls` and `ostler watch` find it again.
 ///
 /// In a pipe nobody can be asked, so what claude asks for is denied, and the exit status is 5 then. Say
-/// `--permission allow` or give rules with `--allowed-tools` to let it work.
+/// `--permission allow`, or make rules (`ostler rule add`) to let it work.
 ///
 /// Examples:
 ///
@@ -66,7 +67,7 @@ impl From<UntilChoice> for Until {
 /// Who is asked, given what was said about it.
 pub(super) fn asking(face: &Face, policy: Option<PolicyChoice>) -> Asking {
     match policy {
-        Some(PolicyChoice::Allow | PolicyChoice::Deny) => Asking::Others,
+        Some(PolicyChoice::Allow | PolicyChoice::Deny | PolicyChoice::Rules) => Asking::Others,
         None | Some(PolicyChoice::Ask) if face.can_ask() => Asking::Person,
         Some(PolicyChoice::Ask) => Asking::Others,
         None => Asking::Deny,

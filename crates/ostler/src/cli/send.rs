@@ -141,5 +141,6 @@ pub(super) fn stored_policy(ostler: &Ostler, row: &SessionRow) -> Result<Option<
         PermissionPolicy::Ask => None,
         PermissionPolicy::Allow => Some(PolicyChoice::Allow),
         PermissionPolicy::Deny => Some(PolicyChoice::Deny),
+        PermissionPolicy::Rules => Some(PolicyChoice::Rules),
     })
 }

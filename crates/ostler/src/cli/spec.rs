@@ -14,6 +14,7 @@ use ostler_core::spec::{
 use ostler_os::scope::{Hierarchies, Scope};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Makes the launch spec: finds claude (installing it where needed and allowed), reads the files that options name,
 /// takes the environment over.
@@ -65,6 +66,9 @@ fn described(
     spec.permission_mode = args.permission_mode.unwrap_or(PermissionMode::Default);
     spec.skip_permissions = args.skip_permissions;
     spec.permission_policy = args.permission.map(Into::into).unwrap_or_default();
+    spec.permission_timeout = args.permission_timeout.map(milliseconds);
+    spec.auto_continue = args.auto_continue;
+    refuse_as_root(&spec)?;
     spec.strict_mcp = args.strict_mcp_config;
     spec.setting_sources = setting_sources(args);
     spec.plugin_dirs = real_paths(&args.plugin_dir)?;
@@ -81,6 +85,20 @@ fn described(
     spec.extra = parse_extra(&args.claude_flag)?;
     texts.put_into(&mut spec);
     Ok(spec)
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// claude ends at once where it would ask nothing and may do everything; better said before anything is stored.
+fn refuse_as_root(spec: &LaunchSpec) -> Result<(), Failure> {
+    let asks_nothing = spec.skip_permissions || spec.permission_mode == PermissionMode::BypassPermissions;
+    let sandboxed = spec.environment.values.contains_key("IS_SANDBOX");
+    if asks_nothing && !sandboxed && ostler_os::limits::is_root() {
+        return Err(UsageError::SkipsAsRoot.into());
+    }
+    Ok(())
 }
 
 /// Limits are refused here, before anything is stored, and again at each start.

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use ostler_core::spec::{Credential, OnCut, OnLimit, PermissionMode, PermissionPolicy, SettingSource, Ttl};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Options about a session.
 #[derive(Debug, Args)]
@@ -42,8 +43,14 @@ pub(super) struct SpecArgs {
     /// Who answers when claude asks [default: ask; `ostler run` in a pipe denies]
     #[arg(long, value_name = "POLICY")]
     pub(super) permission: Option<PolicyChoice>,
-    /// claude asks nothing at all (its --dangerously-skip-permissions)
+    /// A question that nobody answers for so long is denied, and its turn ends (such as 90s, 2h) [default: it waits]
+    #[arg(long, value_name = "TIME", value_parser = super::gc::age)]
+    pub(super) permission_timeout: Option<Duration>,
+    /// Answer questions of the model, never tools or plans, with "Continue. Do not ask for confirmation.": five in a turn
     #[arg(long)]
+    pub(super) auto_continue: bool,
+    /// claude asks nothing at all (its own flag of that name). claude refuses it as root
+    #[arg(long, visible_alias = "dangerously-skip-permissions")]
     pub(super) skip_permissions: bool,
     /// The built-in tools to offer, by name; an empty list is none [default: claude's own set]
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
@@ -141,6 +148,8 @@ pub(super) enum PolicyChoice {
     Allow,
     /// ostler denies
     Deny,
+    /// ostler denies what no rule allows (`ostler rule`)
+    Rules,
 }
 
 impl From<PolicyChoice> for PermissionPolicy {
@@ -149,6 +158,7 @@ impl From<PolicyChoice> for PermissionPolicy {
             PolicyChoice::Ask => Self::Ask,
             PolicyChoice::Allow => Self::Allow,
             PolicyChoice::Deny => Self::Deny,
+            PolicyChoice::Rules => Self::Rules,
         }
     }
 }

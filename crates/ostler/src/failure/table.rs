@@ -19,6 +19,7 @@ impl From<UsageError> for Failure {
             UsageError::WhichQuestion { .. }
             | UsageError::NoQuestion { .. }
             | UsageError::NoMessage { .. }
+            | UsageError::WhichRule { .. }
             | UsageError::WhichMessage { .. } => Kind::NotFound,
             _ => Kind::Usage,
         };
@@ -44,6 +45,15 @@ impl From<UsageError> for Failure {
             UsageError::NoMessage { .. } | UsageError::WhichMessage { .. } => {
                 Some("`ostler show SESSION --json` lists them all".to_owned())
             }
+            UsageError::SkipsAsRoot => Some(
+                "run ostler as another user; or --permission allow, with which claude asks and ostler says yes; in a \
+                 container that holds it, --env IS_SANDBOX=1"
+                    .to_owned(),
+            ),
+            UsageError::WhichRule { .. } => Some("`ostler rule ls` shows their ids".to_owned()),
+            UsageError::NeedsAnswer { session } => Some(format!(
+                "`ostler pending {session}` shows the choices, `ostler answer {session} \"…\"` answers"
+            )),
             UsageError::NoQuestion { .. } => Some("`ostler pending` shows what is open".to_owned()),
             _ => None,
         };
@@ -79,7 +89,15 @@ impl From<ClientError> for Failure {
             } => Self::new(Kind::Conflict, error).hint(
                 "commit or merge it, or say --keep-worktree to leave it, --force-worktree to discard it",
             ),
-            ClientError::Worktree { .. } | ClientError::Inside { .. } => Self::new(Kind::Conflict, error),
+            ClientError::Inside { .. } => Self::new(Kind::Conflict, error)
+                .hint("run it in a terminal of your own, outside of the session's tools"),
+            ClientError::Worktree { .. } => Self::new(Kind::Conflict, error),
+            ClientError::Answer(_)
+            | ClientError::NothingToRemember
+            | ClientError::Input { .. }
+            | ClientError::Pattern(_) => Self::new(Kind::Usage, error),
+            ClientError::TooManyRules { .. } => Self::new(Kind::Conflict, error)
+                .hint("`ostler rule ls` lists them, `ostler rule rm` removes some"),
             ClientError::NoteTooLong { .. } => Self::new(Kind::Usage, error),
             ClientError::Undeclared { .. } => Self::new(Kind::Conflict, error),
             ClientError::NotTaking { session, state: "stopped" } => Self::new(Kind::Conflict, error)

@@ -144,6 +144,23 @@ pub enum UsageError {
         /// The one that was named.
         request: Option<String>,
     },
+    /// Nothing would hold it.
+    #[error("claude refuses to run as root where it is to ask nothing")]
+    SkipsAsRoot,
+    /// No rule has an id that begins so, or several have.
+    #[error("{count} rules begin with {name:?}")]
+    WhichRule {
+        /// The beginning.
+        name: String,
+        /// How many.
+        count: usize,
+    },
+    /// A question that is answered by words.
+    #[error("the model asks something: a yes says nothing")]
+    NeedsAnswer {
+        /// The session.
+        session: String,
+    },
     /// Not JSON.
     #[error("{option} is not a JSON object")]
     NotJson {

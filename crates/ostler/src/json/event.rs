@@ -125,7 +125,7 @@ impl ControlEvent {
             E::Child { pid, .. } => Self { kind: "child", pid: Some(*pid), ..self },
             E::Begin { line, .. } => Self { kind: "write", ..self.about(line) },
             E::Done { .. } => Self { kind: "written", ..self },
-            E::Decided { request_id, decision, by, message } => Self {
+            E::Decided { request_id, decision, by, message, .. } => Self {
                 kind: "decided",
                 request: Some(request_id.clone()),
                 decision: Some(decision_word(*decision)),
@@ -133,6 +133,10 @@ impl ControlEvent {
                 message: message.clone(),
                 ..self
             },
+            E::Asked { request_id } => Self { kind: "asked", request: Some(request_id.clone()), ..self },
+            E::Exhausted { request_id } => {
+                Self { kind: "auto_continue_exhausted", request: Some(request_id.clone()), ..self }
+            }
             E::Adopted { pid, .. } => Self { kind: "adopted", pid: Some(*pid), ..self },
             E::Expired { deadline } => Self { kind: "expired", message: word_of(deadline), ..self },
             E::Ending { why } => Self { kind: "ending", message: word_of(why), ..self },

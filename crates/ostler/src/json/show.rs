@@ -10,6 +10,7 @@ use ostler_core::spec::LaunchSpec;
 use ostler_store::SessionDir;
 use ostler_store::db::{DeliveryRow, PermissionRow};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 /// What is known of a session.
 #[derive(Debug)]
@@ -58,6 +59,9 @@ struct SpecBody {
     model: String,
     permission_mode: &'static str,
     permission_policy: Option<String>,
+    permission_timeout_ms: Option<u64>,
+    auto_continue: bool,
+    skip_permissions: bool,
     credential: &'static str,
     lab: bool,
     max_turns: Option<u32>,
@@ -122,7 +126,12 @@ struct PermissionBody {
     decision: Option<&'static str>,
     by: Option<String>,
     message: Option<String>,
+    input: Option<Box<RawValue>>,
+    always: bool,
+    interrupt: bool,
     withdrawn: Option<String>,
+    asked_at: Option<String>,
+    auto_continue_exhausted: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -178,6 +187,9 @@ fn spec(s: &LaunchSpec) -> SpecBody {
         model: s.model.clone(),
         permission_mode: s.permission_mode.word(),
         permission_policy: word_of(&s.permission_policy),
+        permission_timeout_ms: s.permission_timeout,
+        auto_continue: s.auto_continue,
+        skip_permissions: s.skip_permissions,
         credential: s.environment.credential.word(),
         lab: s.lab.is_some(),
         max_turns: s.max_turns,
@@ -244,10 +256,20 @@ fn permission(p: &PermissionRow) -> PermissionBody {
         kind: word_of(&p.journal.kind),
         tool: p.journal.tool.clone(),
         state: word_of(&p.state()),
-        decision: p.journal.decision.or(face.map(|f| f.decision)).map(decision_word),
+        decision: p.journal.decision.or(face.map(|f| f.reply.decision)).map(decision_word),
         by: p.journal.decided_by.clone().or_else(|| face.map(|f| f.by.clone())),
-        message: p.journal.message.clone().or_else(|| face.and_then(|f| f.message.clone())),
+        message: p.journal.message.clone().or_else(|| face.and_then(|f| f.reply.message.clone())),
+        input: p
+            .journal
+            .input
+            .clone()
+            .or_else(|| face.and_then(|f| f.reply.input.clone()))
+            .and_then(|text| RawValue::from_string(text).ok()),
+        always: p.journal.always || face.is_some_and(|f| f.reply.always),
+        interrupt: p.journal.interrupt || face.is_some_and(|f| f.reply.interrupt),
         withdrawn: p.journal.withdrawn.clone(),
+        asked_at: p.journal.asked_at.map(rfc3339),
+        auto_continue_exhausted: p.journal.exhausted,
     }
 }
 

@@ -1,13 +1,10 @@
 //! The documents of verbs that say little.
 
-use super::event::{decision_word, word_of};
-use crate::cli::Question;
+use super::event::decision_word;
 use ostler_controller::client::{BrokenOff, Closed, Interrupted, Resumed, Rubbish, Stopped, Tree, Verdict};
 use ostler_core::ids::{DeliveryId, SessionId};
 use ostler_core::record::Declaration;
-use ostler_store::db::PermissionRow;
 use serde::Serialize;
-use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// `start`.
@@ -203,42 +200,8 @@ impl DecisionDocument {
             session: session.to_string(),
             generation: verdict.generation,
             request: verdict.request_id.clone(),
-            decision: decision_word(verdict.decision),
+            decision: decision_word(verdict.choice.decision()),
         }
-    }
-}
-
-/// `pending`.
-#[derive(Debug, Serialize)]
-pub(crate) struct PendingDocument<'a> {
-    permissions: Vec<PendingBody<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct PendingBody<'a> {
-    session: String,
-    generation: u32,
-    request: &'a str,
-    kind: Option<String>,
-    tool: Option<&'a str>,
-    argument: Option<&'a str>,
-    input: Option<&'a RawValue>,
-    reason: Option<&'a str>,
-}
-
-impl<'a> PendingDocument<'a> {
-    pub(crate) fn of(all: &'a [(&'a PermissionRow, Question)]) -> Self {
-        let one = |(row, question): &'a (&'a PermissionRow, Question)| PendingBody {
-            session: row.session.to_string(),
-            generation: row.journal.generation,
-            request: &row.journal.request_id,
-            kind: word_of(&row.journal.kind),
-            tool: question.tool.as_deref(),
-            argument: question.argument.as_deref(),
-            input: question.input.as_deref(),
-            reason: question.reason.as_deref(),
-        };
-        Self { permissions: all.iter().map(one).collect() }
     }
 }
 

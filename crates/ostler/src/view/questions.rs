@@ -4,6 +4,7 @@ use super::page::Part;
 use super::{Style, View, harmless, key_argument, one_line, width};
 use claude_wire::CanUseTool;
 use ostler_core::ctl::Decision;
+use ostler_core::question::{self, Ask};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was asked and not answered, and what was answered with no.
@@ -22,7 +23,10 @@ impl View {
     /// A person may have to decide by what stands here, so nothing of a normal argument is cut off.
     pub(super) fn question(&mut self, request_id: &str, ask: &CanUseTool) {
         self.questions.open.insert(request_id.to_owned(), ask.tool_use_id.clone());
-        if self.tools.shows_whole(&ask.tool_use_id) {
+        let asks = question::asks(&ask.input);
+        if !asks.is_empty() {
+            self.asks(&asks);
+        } else if self.tools.shows_whole(&ask.tool_use_id) {
             self.page.line(Part::Tool, &[(Style::Warn, "  ? may it run")]);
         } else {
             self.whole_question(ask);
@@ -33,6 +37,21 @@ impl View {
             let more = self.fit(&more, 4);
             self.page.line(Part::Tool, &[(Style::Dim, &format!("    {more}"))]);
         }
+    }
+
+    /// What the model asks, with the answers that it offers.
+    fn asks(&mut self, asks: &[Ask]) {
+        for ask in asks {
+            let head = format!("  ? {}", one_line(&ask.question));
+            self.page.line(Part::Tool, &[(Style::Warn, &head)]);
+            for (no, choice) in (1..).zip(&ask.options) {
+                let means = one_line(&choice.description);
+                let gap = if means.is_empty() { "" } else { ": " };
+                let line = format!("    {no}) {}{gap}{means}", one_line(&choice.label));
+                self.page.line(Part::Tool, &[(Style::Plain, &line)]);
+            }
+        }
+        self.interrupt_call();
     }
 
     fn whole_question(&mut self, ask: &CanUseTool) {

@@ -33,7 +33,7 @@ impl View {
     pub(super) fn row(&mut self, _no: GenerationNo, row: &Row, texts: &Texts<'_>) {
         match &row.ev {
             Event::Begin { line, .. } => self.begun(line, texts),
-            Event::Decided { request_id, decision, by, message } => {
+            Event::Decided { request_id, decision, by, message, .. } => {
                 self.tally.answered(request_id);
                 self.decided(request_id, *decision, by, message.as_deref());
             }
@@ -66,7 +66,10 @@ impl View {
             Event::Closed => self.quiet("closed; what waited was taken back"),
             Event::Note { text } => self.quiet(&one_line(text)),
             Event::Spawn { .. } => self.tally.starting(),
-            Event::Child { .. } | Event::Done { .. } | Event::Unknown => {}
+            Event::Exhausted { .. } => {
+                self.warn("ostler has answered five questions of this turn itself; this one waits for you");
+            }
+            Event::Child { .. } | Event::Done { .. } | Event::Asked { .. } | Event::Unknown => {}
         }
     }
 

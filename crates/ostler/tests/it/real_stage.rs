@@ -3,10 +3,10 @@
 use super::engine::stable::{Session, Stable, kill, until};
 use claude_lab::blocking::LabThread;
 use claude_lab::{Charge, LabConfig, Script};
-use ostler_controller::client::Verdict;
+use ostler_controller::client::{Choice, Decider, Verdict};
 use ostler_core::argv::Platform;
 use ostler_core::ctl::{Decision, Event, Line};
-use ostler_core::env::{Choice, capture};
+use ostler_core::env::{self, capture};
 use ostler_core::ids::{DeliveryId, GenerationNo, SessionId};
 use ostler_core::rows::{Permission, SpendMethod, Tokens};
 use ostler_core::spec::{LaunchSpec, Launcher, PinnedFile, Resolved};
@@ -119,7 +119,7 @@ impl Stage {
         let set = self.stable.surroundings().chain(own).chain(switches).chain(more).collect();
         // The key is a secret: the spec has its name only, its value is in the environment of the controller.
         let parent: Vec<(OsString, OsString)> = vec![("ANTHROPIC_API_KEY".into(), "lab".into())];
-        let choice = Choice { credential: None, keep: vec![], set, secrets: vec![] };
+        let choice = env::Choice { credential: None, keep: vec![], set, secrets: vec![] };
         let environment = capture(&parent, &choice, Platform::Unix).unwrap();
         let cwd = fs::canonicalize(self.stable.path("work")).unwrap();
         let launcher = Launcher { command: vec![path], resolved };
@@ -199,13 +199,20 @@ impl Stage {
     }
 
     pub(crate) fn decide(&self, session: &Session<'_>, question: &Permission, decision: Decision, why: &str) {
+        let choice = match decision {
+            Decision::Allow => Choice::allow(),
+            Decision::Deny => Choice::deny((!why.is_empty()).then(|| why.to_owned())),
+        };
+        self.choose(session, question, choice);
+    }
+
+    pub(crate) fn choose(&self, session: &Session<'_>, question: &Permission, choice: Choice) {
         let verdict = Verdict {
             generation: question.generation,
             request_id: question.request_id.clone(),
-            decision,
+            choice,
             by: "test".to_owned(),
-            message: (!why.is_empty()).then(|| why.to_owned()),
-            updated_input: None,
+            decider: Decider::This,
             at: super::engine::stable::now(),
         };
         self.stable.ostler.decide(session.id, &verdict).unwrap();

@@ -209,6 +209,10 @@ fn what_ostler_did_is_told() {
         decision: Decision::Deny,
         by: "cli".into(),
         message: Some("keep it".into()),
+        input: None,
+        always: false,
+        interrupt: false,
+        given: None,
     });
     shown.row(user(2));
     shown.row(Event::Expired { deadline: Deadline::End }).row(Event::Kill { why: KillReason::EndDeadline });

@@ -5,7 +5,7 @@ use super::child::{Child, Dialect, Progress};
 use super::truth::Truth;
 use claude_wire::{Content, Frame, build};
 use ostler_core::ctl::{
-    Baseline, Deadline, Decision, EndReason, Event, Exit, KillReason, Line, ModelBaseline, Row,
+    Baseline, Deadline, Decision, EndReason, Event, Exit, KillReason, Line, ModelBaseline, Reply, Row,
 };
 use ostler_core::ids::{ConversationId, DeliveryId, Millis};
 use ostler_core::limits::Limits;
@@ -242,9 +242,9 @@ impl Session {
         if self.stored.iter().any(|s| s.generation == generation && s.request_id == request_id) {
             return;
         }
-        let decision = if allow { Decision::Allow } else { Decision::Deny };
         self.decided.insert((generation, request_id.clone(), allow));
-        self.stored.push(Stored { generation, request_id, decision, by: "person".into(), message: None });
+        let reply = if allow { Reply::allow() } else { Reply::deny(None) };
+        self.stored.push(Stored { generation, request_id, by: "person".into(), reply });
     }
 
     // The child.
@@ -540,6 +540,7 @@ impl Session {
             declared: machine.declared().is_some(),
             waited: self.waits.map_or(0, |t| self.now - t),
             rested: self.rested.map_or(0, |t| self.now - t),
+            ..World::default()
         })
     }
 
@@ -589,10 +590,20 @@ impl Session {
                 };
                 self.put(write, bytes)?;
             }
-            Action::Answer { request_id, decision, by, message } => {
-                if self.machine.as_ref().unwrap().decided(&request_id).is_none() {
-                    self.say(Event::Decided { request_id: request_id.clone(), decision, by, message })?;
+            Action::Asked { request_id } => self.say(Event::Asked { request_id })?,
+            Action::Exhaust { request_id } => self.say(Event::Exhausted { request_id })?,
+            Action::Decide { request_id, by, reply, given } => {
+                if let Some(given) = &given {
+                    // A person said so to the child before; it serves this one.
+                    let allow = reply.decision == Decision::Allow;
+                    let before = (given.generation, given.request_id.clone(), allow);
+                    assert!(self.decided.contains(&before), "{given:?} was decided by nobody");
+                    let generation = self.machine.as_ref().unwrap().generation();
+                    self.decided.insert((generation, request_id.clone(), allow));
                 }
+                self.say(reply.decided(request_id, by, given))?;
+            }
+            Action::Answer { request_id } => {
                 let bytes = self.answer_line(&request_id);
                 self.write(Line::Answer { request_id }, bytes)?;
             }
@@ -673,7 +684,7 @@ impl Session {
     fn answer_line(&self, request_id: &str) -> Vec<u8> {
         let input = serde_json::value::RawValue::from_string("{}".into()).unwrap();
         match self.machine.as_ref().unwrap().decided(request_id) {
-            Some((Decision::Allow, _)) => build::allow(request_id, &input, None),
+            Some(Reply { decision: Decision::Allow, .. }) => build::allow(request_id, &input, None),
             _ => build::deny(request_id, "no", false),
         }
     }

@@ -45,8 +45,8 @@ impl Fold {
         }
     }
 
-    fn wants(&self) -> Option<Action> {
-        self.machine.decide(&World {
+    fn wants(&mut self) -> Option<Action> {
+        let action = self.machine.decide(&World {
             now: self.now,
             pending: &[],
             stored: &[],
@@ -58,7 +58,14 @@ impl Fold {
             hold: false,
             rested: 0,
             ..World::default()
-        })
+        });
+        match action {
+            Some(Action::Asked { request_id }) => {
+                self.row(Event::Asked { request_id });
+                self.wants()
+            }
+            action => action,
+        }
     }
 }
 

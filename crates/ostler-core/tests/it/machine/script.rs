@@ -17,7 +17,7 @@
 
 use claude_wire::Frame;
 use ostler_core::ctl::{
-    Baseline, Deadline, Decision, EndReason, Event, Exit, KillReason, Line, ModelBaseline, Row,
+    Baseline, Deadline, Decision, EndReason, Event, Exit, KillReason, Line, ModelBaseline, Reply, Row,
 };
 use ostler_core::ids::{ConversationId, DeliveryId, Millis};
 use ostler_core::limits::Limits;
@@ -112,12 +112,12 @@ impl Case {
             ["decided", request, decision] => {
                 let decision = if *decision == "allow" { Decision::Allow } else { Decision::Deny };
                 let request_id = (*request).to_owned();
-                self.row(Event::Decided { request_id, decision, by: "me".into(), message: None });
+                self.row(reply(decision).decided(request_id, "me".into(), None));
             }
             ["stored", request, decision] => {
                 let decision = if *decision == "allow" { Decision::Allow } else { Decision::Deny };
                 let (generation, request_id) = (self.machine.generation(), (*request).to_owned());
-                self.stored.push(Stored { generation, request_id, decision, by: "me".into(), message: None });
+                self.stored.push(Stored { generation, request_id, by: "me".into(), reply: reply(decision) });
             }
             ["adopted"] => self.row(Event::Adopted { pid: 1, version: "v".into() }),
             ["began"] => self.row(Event::TurnBegan { turn: 1 }),
@@ -196,8 +196,17 @@ impl Case {
         self.machine.out((start, self.off), &Frame::parse(line.as_bytes()), self.now);
     }
 
+    /// What is wanted, behind whatever is only written down.
     fn wants(&self) -> String {
-        let action = self.machine.decide(&World {
+        self.wants_of(self.machine.clone())
+    }
+
+    fn wants_of(&self, mut machine: Machine) -> String {
+        let note = |machine: &mut Machine, ev: Event| {
+            let at = Millis(i64::try_from(self.now).unwrap());
+            machine.row(&Row { at, off: self.off, ev }, self.now);
+        };
+        let action = machine.decide(&World {
             now: self.now,
             wall: Millis(i64::try_from(self.now).unwrap()),
             pending: &self.pending,
@@ -223,8 +232,22 @@ impl Case {
             },
             Some(Action::Cancel { delivery }) => format!("cancel {}", name(delivery)),
             Some(Action::Repeat { write, .. }) => format!("repeat {write}"),
-            Some(Action::Answer { request_id, decision, .. }) => {
+            Some(Action::Answer { request_id }) => {
+                let decision = machine.decided(&request_id).unwrap().decision;
                 format!("answer {request_id} {}", format!("{decision:?}").to_lowercase())
+            }
+            // Rows without a deed: whoever asks what is wanted sees what comes of them.
+            Some(Action::Asked { request_id }) => {
+                note(&mut machine, Event::Asked { request_id });
+                self.wants_of(machine)
+            }
+            Some(Action::Decide { request_id, by, reply, given }) => {
+                note(&mut machine, reply.decided(request_id, by, given));
+                self.wants_of(machine)
+            }
+            Some(Action::Exhaust { request_id }) => {
+                note(&mut machine, Event::Exhausted { request_id });
+                self.wants_of(machine)
             }
             Some(Action::Refuse { request_id }) => format!("refuse {request_id}"),
             Some(Action::Expire { deadline }) => format!("expire {}", format!("{deadline:?}").to_lowercase()),
@@ -445,6 +468,10 @@ fn pending(word: &str, now: u64) -> Pending {
     let line_len = if word.contains("/long") { 5_000 } else { 100 };
     let accepted_at = Millis(i64::try_from(now).unwrap());
     Pending { id: id(word), mode, line_len, seq: 0, accepted_at }
+}
+
+fn reply(decision: Decision) -> Reply {
+    Reply { decision, ..Reply::allow() }
 }
 
 fn named(deadline: &str) -> Deadline {

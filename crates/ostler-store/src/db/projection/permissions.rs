@@ -19,7 +19,7 @@ impl Folded for Permission {
     fn load(conn: &Connection, session: SessionId) -> rusqlite::Result<Vec<Self>> {
         conn.prepare_cached(
             "SELECT generation, request_id, kind, tool, tool_use_id, line_start, line_end, state, decision, decided_by,
-             message, withdrawn FROM permission WHERE session = ?1 AND fold_no IS NOT NULL ORDER BY fold_no",
+             message, withdrawn, input, always, interrupt, asked_at, exhausted, call FROM permission WHERE session = ?1 AND fold_no IS NOT NULL ORDER BY fold_no",
         )?
         .query_map([Id(session)], read_journal)?
         .collect()
@@ -38,16 +38,24 @@ impl Folded for Permission {
             decided_by,
             message,
             withdrawn,
+            input,
+            always,
+            interrupt,
+            asked_at,
+            exhausted,
+            call,
         } = self;
         tx.prepare_cached(
             "INSERT INTO permission (session, generation, request_id, fold_no, kind, tool, tool_use_id, line_start,
-             line_end, state, decision, decided_by, message, withdrawn)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+             line_end, state, decision, decided_by, message, withdrawn, input, always, interrupt, asked_at, exhausted,
+             call) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
              ON CONFLICT (session, generation, request_id) DO UPDATE SET fold_no = excluded.fold_no,
              kind = excluded.kind, tool = excluded.tool, tool_use_id = excluded.tool_use_id,
              line_start = excluded.line_start, line_end = excluded.line_end, state = excluded.state,
              decision = excluded.decision, decided_by = excluded.decided_by, message = excluded.message,
-             withdrawn = excluded.withdrawn",
+             withdrawn = excluded.withdrawn, input = excluded.input, always = excluded.always,
+             interrupt = excluded.interrupt, asked_at = excluded.asked_at, exhausted = excluded.exhausted,
+             call = excluded.call",
         )?
         .execute(params![
             Id(session),
@@ -64,6 +72,12 @@ impl Folded for Permission {
             decided_by,
             message,
             withdrawn,
+            input,
+            always,
+            interrupt,
+            asked_at.map(|at| at.0),
+            exhausted,
+            call,
         ])?;
         Ok(())
     }

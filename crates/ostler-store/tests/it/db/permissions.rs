@@ -2,7 +2,7 @@
 
 use super::projections::{full, permission};
 use crate::fixture::{TestHome, session_id, session_row};
-use ostler_core::ctl::Decision;
+use ostler_core::ctl::{Decision, Reply};
 use ostler_core::ids::Millis;
 use ostler_core::rows::{Permission, PermissionState, Projection};
 use ostler_store::Db;
@@ -13,10 +13,14 @@ fn decision(request_id: &str, decision: Decision, by: &str) -> NewDecision {
         session: session_id(1),
         generation: 1,
         request_id: request_id.to_owned(),
-        decision,
+        reply: Reply {
+            decision,
+            message: Some("because".to_owned()),
+            input: Some("{\"command\":\"ls\"}".to_owned()),
+            always: true,
+            interrupt: true,
+        },
         by: by.to_owned(),
-        message: Some("because".to_owned()),
-        updated_input: Some("{\"command\":\"ls\"}".to_owned()),
         at: Millis(5),
     }
 }

@@ -25,6 +25,12 @@ pub(crate) fn permission(request_id: &str, state: PermissionState) -> Permission
         decided_by: None,
         message: None,
         withdrawn: None,
+        input: None,
+        always: false,
+        interrupt: false,
+        asked_at: None,
+        exhausted: false,
+        call: None,
     }
 }
 
@@ -96,6 +102,12 @@ pub(crate) fn full() -> Projection {
         tool: None,
         tool_use_id: None,
         kind: PermissionKind::Plan,
+        input: Some("{}".to_owned()),
+        always: true,
+        interrupt: true,
+        asked_at: Some(Millis(6)),
+        exhausted: true,
+        call: Some("00ff".to_owned()),
         ..permission("r2", PermissionState::Answered)
     };
     Projection {

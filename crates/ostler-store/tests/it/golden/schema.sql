@@ -1,4 +1,4 @@
--- schema 3, lowest reader 1
+-- schema 4, lowest reader 1
 CREATE TABLE change (
     seq     INTEGER PRIMARY KEY,
     session TEXT NOT NULL,
@@ -76,7 +76,7 @@ CREATE TABLE permission (
     face_by       TEXT,
     face_message  TEXT,
     face_input    TEXT, -- JSON
-    face_at       INTEGER,
+    face_at       INTEGER, input TEXT, always INTEGER NOT NULL DEFAULT 0, interrupt INTEGER NOT NULL DEFAULT 0, asked_at INTEGER, exhausted INTEGER NOT NULL DEFAULT 0, call TEXT, face_always INTEGER NOT NULL DEFAULT 0, face_interrupt INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (session, generation, request_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -86,6 +86,17 @@ CREATE TABLE rate_limit (
     until      INTEGER, -- NULL: nobody said
     tries      INTEGER NOT NULL, -- refusals in a row
     next_try   INTEGER NOT NULL -- when one of those who wait may try
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE rule (
+    id         TEXT PRIMARY KEY NOT NULL,
+    effect     TEXT NOT NULL, -- allow, ask, deny
+    pattern    TEXT NOT NULL,
+    scope      TEXT NOT NULL, -- everything, cwd, label, session
+    place      TEXT, -- which of them
+    made_by    TEXT NOT NULL,
+    made_at    INTEGER NOT NULL,
+    expires_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE session (

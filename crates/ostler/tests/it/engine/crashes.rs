@@ -1,9 +1,9 @@
 //! A process is killed between two given instructions, or anywhere: the session goes on as if nothing had been.
 
 use super::stable::{PATIENCE, Session, Stable, kill, until};
-use ostler_controller::client::Verdict;
+use ostler_controller::client::{Choice, Decider, Verdict};
 use ostler_controller::crash;
-use ostler_core::ctl::{Decision, Event};
+use ostler_core::ctl::Event;
 use ostler_core::rows::{DeliveryState, Outcome};
 use ostler_store::{Cursor, Entry};
 
@@ -174,10 +174,9 @@ fn between_a_decision_and_its_answer() {
             &Verdict {
                 generation: question.generation,
                 request_id: question.request_id.clone(),
-                decision: Decision::Allow,
+                choice: Choice::allow(),
                 by: "test".to_owned(),
-                message: None,
-                updated_input: None,
+                decider: Decider::This,
                 at: super::stable::now(),
             },
         );

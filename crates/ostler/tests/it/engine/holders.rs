@@ -1,8 +1,8 @@
 //! Holders that hang, pids that lie, children that do not die: who takes over, and what is left alone.
 
 use super::stable::{Session, Stable, is_dead, kill_at_once, signal, until};
-use ostler_controller::client::{Verdict, Waited};
-use ostler_core::ctl::{Decision, Event};
+use ostler_controller::client::{Choice, Decider, Verdict, Waited};
+use ostler_core::ctl::Event;
 use ostler_core::rows::Outcome;
 use ostler_os::process::PidFd;
 use std::process::Command;
@@ -27,10 +27,9 @@ fn hung_holders_are_replaced_while_a_question_is_open() {
         let verdict = Verdict {
             generation: question.generation,
             request_id: question.request_id.clone(),
-            decision: Decision::Allow,
+            choice: Choice::allow(),
             by: "test".to_owned(),
-            message: None,
-            updated_input: None,
+            decider: Decider::This,
             at: super::stable::now(),
         };
         stable.ostler.decide(session.id, &verdict).unwrap();

@@ -1,7 +1,7 @@
 //! Questions of a child: asked once, answered once.
 
 use super::stable::{PATIENCE, Session, Stable, kill, now, until};
-use ostler_controller::client::{ClientError, Ostler, Verdict};
+use ostler_controller::client::{Choice, ClientError, Decider, Ostler, Verdict};
 use ostler_core::ctl::Decision;
 use ostler_core::rows::{Outcome, Permission, PermissionState};
 use ostler_core::spec::PermissionPolicy;
@@ -10,13 +10,20 @@ use std::time::Instant;
 const ASKS: &str = "turn\n ask Bash {\"command\":\"make\"}\n gives built\n then\n say done\n";
 
 fn verdict(question: &Permission, decision: Decision, by: &str) -> Verdict {
+    let choice = match decision {
+        Decision::Allow => Choice::allow(),
+        Decision::Deny => Choice::deny(Some("not today".to_owned())),
+    };
+    chosen(question, choice, by)
+}
+
+pub(crate) fn chosen(question: &Permission, choice: Choice, by: &str) -> Verdict {
     Verdict {
         generation: question.generation,
         request_id: question.request_id.clone(),
-        decision,
+        choice,
         by: by.to_owned(),
-        message: (decision == Decision::Deny).then(|| "not today".to_owned()),
-        updated_input: None,
+        decider: Decider::This,
         at: now(),
     }
 }
@@ -142,10 +149,8 @@ fn a_question_of_the_model_waits_for_a_person_whatever_the_policy_allows() {
     let session = stable.session_of(script, |spec| spec.permission_policy = PermissionPolicy::Allow);
     session.send("ask me");
     let question = session.question();
-    let edited = Verdict {
-        updated_input: Some("{\"questions\":[],\"answers\":{\"Which?\":\"this\"}}".to_owned()),
-        ..verdict(&question, Decision::Allow, "test")
-    };
+    let input = Some("{\"questions\":[],\"answers\":{\"Which?\":\"this\"}}".to_owned());
+    let edited = chosen(&question, Choice::Allow { input, always: false }, "test");
     stable.ostler.decide(session.id, &edited).unwrap();
     session.wait();
     assert_eq!(answers(&session)[0]["response"]["updatedInput"]["answers"]["Which?"], "this");
