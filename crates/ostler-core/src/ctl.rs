@@ -89,7 +89,7 @@ pub enum Event {
         interrupt: bool,
         /// A person had decided the same call of an earlier child, which died before it was told.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        given: Option<Given>,
+        given: Option<Box<Given>>,
     },
     /// The child has asked something; this row says when. Written before anybody is told of the question.
     Asked {
@@ -264,6 +264,7 @@ impl Reply {
     #[must_use]
     pub fn decided(self, request_id: String, by: String, given: Option<Given>) -> Event {
         let Self { decision, message, input, always, interrupt } = self;
+        let given = given.map(Box::new);
         Event::Decided { request_id, decision, by, message, input, always, interrupt, given }
     }
 }

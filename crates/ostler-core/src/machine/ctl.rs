@@ -23,7 +23,7 @@ impl Machine {
                 let (message, input) = (message.clone(), input.clone());
                 let reply =
                     Reply { decision: *decision, message, input, always: *always, interrupt: *interrupt };
-                self.decide_permission(request_id, reply, by, given.as_ref());
+                self.decide_permission(request_id, reply, by, given.as_deref());
             }
             Event::Asked { request_id } => self.asked(request_id, row.at),
             Event::Exhausted { request_id } => self.exhausted(request_id),

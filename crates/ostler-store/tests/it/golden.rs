@@ -117,7 +117,7 @@ fn decisions() -> Vec<Event> {
         input: Some("{\"command\":\"ls\"}".into()),
         always: true,
         interrupt: true,
-        given: Some(Given { generation: 1, request_id: "r-1".into() }),
+        given: Some(Box::new(Given { generation: 1, request_id: "r-1".into() })),
     };
     vec![
         decided(Decision::Allow, None),

@@ -7,7 +7,7 @@ use ostler_core::env::credential_of;
 use ostler_core::spec::Credential;
 
 pub(super) fn findings(context: &Context<'_>) -> Vec<Finding> {
-    [Some(root()), nested(context), Some(credential(context)), configuration(context)]
+    [Some(root()), nested(context), Some(inside()), Some(credential(context)), configuration(context)]
         .into_iter()
         .flatten()
         .collect()
@@ -36,6 +36,13 @@ fn nested(context: &Context<'_>) -> Option<Finding> {
             "for clean surroundings, start sessions from a shell outside of it",
         )
     })
+}
+
+/// What it is not.
+fn inside() -> Finding {
+    let what =
+        "decisions, rules and purges from inside a session are refused: that stops mistakes, not malice";
+    Finding::ok("account.inside", what)
 }
 
 fn credential(context: &Context<'_>) -> Finding {

@@ -100,7 +100,7 @@ fn text_appears_while_it_is_written_and_the_status_line_goes() {
 fn a_question_is_answered_with_yes() {
     let office = Office::new("turn\n ask Bash {\"command\":\"make\"}\n gives built\n then\n say Done.\n");
     let terminal = Terminal::running(&office, &office.creating("run", &["go"]));
-    let screen = terminal.shows("y: yes · n: no");
+    let screen = terminal.shows("y: yes · a: yes, always · n: no");
     assert!(screen.contains("▸ Bash  make\n  ? may it run\n"), "{screen}");
     terminal.press(&["x", "y"]);
     let screen = terminal.shows("status 0");
@@ -114,7 +114,7 @@ fn a_question_is_answered_with_yes() {
 fn a_question_is_answered_with_no_and_a_reason() {
     let office = Office::new("turn\n ask Bash {\"command\":\"make\"}\n then\n say As you like.\n");
     let terminal = Terminal::running(&office, &office.creating("run", &["go"]));
-    terminal.shows("y: yes · n: no");
+    terminal.shows("y: yes · a: yes, always · n: no");
     terminal.press(&["n"]);
     terminal.shows("no, because");
     terminal.press(&["-l", "not heere"]);
@@ -171,7 +171,7 @@ fn a_run_that_is_told_to_end_gives_the_terminal_back() {
     // The shell's own child is found by the shell.
     words.insert(0, "--color=never".to_owned());
     let terminal = Terminal::running(&office, &words);
-    terminal.shows("y: yes · n: no");
+    terminal.shows("y: yes · a: yes, always · n: no");
     let pid = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
     let run = ostler_os::tree::descendants(pid.trim().parse().unwrap()).unwrap();
     let run = run.first().expect("run is the shell's child");

@@ -88,9 +88,7 @@ impl Open {
             (Step::Reason(_), Key::Escape) => self.begin(),
             (Step::Words { .. }, Key::Escape) => self.step = Step::Reason(String::new()),
             (Step::Words { at, text, answers }, Key::Enter) => {
-                let Some(ask) = self.question.questions.get(*at).filter(|_| !text.trim().is_empty()) else {
-                    return None;
-                };
+                let ask = self.question.questions.get(*at).filter(|_| !text.trim().is_empty())?;
                 let said: Vec<String> = match ask.multi {
                     true => text.split(',').map(|t| t.trim().to_owned()).filter(|t| !t.is_empty()).collect(),
                     false => vec![text.trim().to_owned()],
