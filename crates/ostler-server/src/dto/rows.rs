@@ -141,9 +141,9 @@ impl From<&PermissionRow> for PermissionBody {
             kind: word_of(&p.journal.kind),
             tool: p.journal.tool.clone(),
             state: word_of(&p.state()),
-            decision: p.journal.decision.or(face.map(|f| f.decision)).map(decision_word),
+            decision: p.journal.decision.or(face.map(|f| f.reply.decision)).map(decision_word),
             by: p.journal.decided_by.clone().or_else(|| face.map(|f| f.by.clone())),
-            message: p.journal.message.clone().or_else(|| face.and_then(|f| f.message.clone())),
+            message: p.journal.message.clone().or_else(|| face.and_then(|f| f.reply.message.clone())),
             withdrawn: p.journal.withdrawn.clone(),
         }
     }

@@ -45,7 +45,14 @@ impl From<ClientError> for Problem {
             ClientError::EmptyPrompt | ClientError::Key { .. } | ClientError::NoteTooLong { .. } => {
                 Self::bad_request(error.to_string())
             }
-            ClientError::NoCwd { .. } => Self::bad_request(error.to_string()),
+            ClientError::NoCwd { .. }
+            | ClientError::Answer(_)
+            | ClientError::Input { .. }
+            | ClientError::NothingToRemember
+            | ClientError::Pattern(_) => Self::bad_request(error.to_string()),
+            ClientError::TooManyRules { .. } => {
+                conflict("too-many-rules", "There are too many rules", &error)
+            }
             ClientError::PromptTooLarge { limit, .. } => {
                 let detail = error.to_string();
                 Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
