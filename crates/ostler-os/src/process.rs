@@ -39,6 +39,12 @@ impl PidFd {
         Ok(platform::Handle::open(pid)?.map(Self))
     }
 
+    /// The handle that came with the process itself.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn from_fd(fd: std::os::fd::OwnedFd) -> Self {
+        Self(platform::Handle::from_fd(fd))
+    }
+
     /// A handle on exactly that process; `None` when it is gone and reaped, whoever has its pid now.
     ///
     /// # Errors

@@ -72,6 +72,15 @@ pub struct Scope {
     joined: bool,
 }
 
+/// A way into a control group, open.
+#[derive(Debug)]
+pub(crate) struct Door {
+    /// A process that writes `0` to it is inside.
+    pub(crate) procs: File,
+    /// The group's directory, where a new process can begin in it (version 2).
+    pub(crate) group: Option<File>,
+}
+
 /// How often the limits of a scope were met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Met {
@@ -151,9 +160,9 @@ impl Scope {
         (!dirs.is_empty()).then_some(Self { dirs, joined })
     }
 
-    /// Files to which a process writes `0` to be in it.
-    pub(crate) fn doors(&self) -> Result<Vec<File>, PathError> {
-        self.dirs.iter().map(|dir| platform::door(&dir.path)).collect()
+    /// The ways into all its groups.
+    pub(crate) fn doors(&self) -> Result<Vec<Door>, PathError> {
+        self.dirs.iter().map(platform::door).collect()
     }
 
     /// A child was started in it.
@@ -214,9 +223,9 @@ pub fn leave() {
     }
 }
 
-/// Files to which a process that is to leave every scope of this one writes `0`.
-pub(crate) fn exits() -> Vec<File> {
-    platform::ways_out().iter().filter_map(|path| platform::door(path).ok()).collect()
+/// The ways out of every scope that this process is in.
+pub(crate) fn exits() -> Vec<Door> {
+    platform::ways_out().iter().filter_map(|dir| platform::door(dir).ok()).collect()
 }
 
 /// A directory that no scope is.

@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 mod after_fork;
 #[cfg(target_os = "linux")]
+mod fork;
+#[cfg(target_os = "linux")]
 mod program;
 
 #[cfg_attr(target_os = "linux", path = "spawn/linux.rs")]
@@ -110,6 +112,15 @@ pub enum SpawnError {
     /// This platform has no code for it.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
+    /// It can't be put into its control group.
+    #[error("cannot put {} into its control group", program.display())]
+    Scope {
+        /// The program.
+        program: PathBuf,
+        /// What the operating system said.
+        #[source]
+        source: io::Error,
+    },
     /// Anything else: no memory, too many processes, …
     #[error("cannot start {}", program.display())]
     Other {

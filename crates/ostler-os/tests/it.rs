@@ -10,6 +10,8 @@ mod detached;
 mod durable;
 #[path = "it/fifo.rs"]
 mod fifo;
+#[path = "it/fork.rs"]
+mod fork;
 #[path = "it/ipc.rs"]
 mod ipc;
 #[path = "it/lockfile.rs"]

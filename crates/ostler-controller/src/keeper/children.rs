@@ -209,7 +209,7 @@ fn named(fields: &[OsString]) -> Option<Identity> {
 /// is to be held to something.
 fn start(spec: &mut ChildSpec, dir: &Path, caps: &Caps) -> Result<Started, SpawnError> {
     let started = match spawn_child(spec) {
-        Err(SpawnError::Other { .. } | SpawnError::Path(_)) if spec.scope.is_some() && caps.is_none() => {
+        Err(SpawnError::Scope { .. } | SpawnError::Path(_)) if spec.scope.is_some() && caps.is_none() => {
             let scope = spec.scope.take();
             scope.iter().for_each(|scope| scopes::forget(dir, scope));
             spawn_child(spec)

@@ -18,6 +18,10 @@ const COMMAND_LINE_LIMIT: u64 = 6 << 20;
 pub(super) struct Handle(OwnedFd);
 
 impl Handle {
+    pub(super) fn from_fd(fd: OwnedFd) -> Self {
+        Self(fd)
+    }
+
     pub(super) fn open(pid: u32) -> io::Result<Option<Self>> {
         let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(None) };
         match pidfd_open(pid, PidfdFlags::empty()) {

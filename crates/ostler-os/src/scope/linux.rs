@@ -1,13 +1,14 @@
 //! Control groups (cgroups(7)), versions 1 and 2.
 
-use super::{Caps, Dir, Hierarchies, Met, PREFIX, ScopeError, Version};
+use super::{Caps, Dir, Door, Hierarchies, Met, PREFIX, ScopeError, Version};
 use crate::PathError;
 use crate::process::is_gone;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Who is in a group; who writes a pid to it (0: its own) moves there.
@@ -81,19 +82,25 @@ fn limit(dirs: &[Dir], names: &[&str], value: &str, what: &'static str) -> Resul
     fs::write(&file, value).map_err(|error| PathError::new("set the limit", &file, error).into())
 }
 
-pub(super) fn door(dir: &Path) -> Result<File, PathError> {
-    let path = dir.join(PROCS);
-    OpenOptions::new().write(true).open(&path).map_err(|error| PathError::new("open", &path, error))
+pub(super) fn door(dir: &Dir) -> Result<Door, PathError> {
+    let open = |path: &Path, options: &OpenOptions| {
+        options.open(path).map_err(|error| PathError::new("open", path, error))
+    };
+    let procs = open(&dir.path.join(PROCS), OpenOptions::new().write(true))?;
+    let only_to_name_it = OpenOptions::new().read(true).custom_flags(libc::O_PATH).clone();
+    let group = (dir.version == Version::Two).then(|| open(&dir.path, &only_to_name_it)).transpose()?;
+    Ok(Door { procs, group })
 }
 
-pub(super) fn step_through(dir: &Path) {
+pub(super) fn step_through(dir: &Dir) {
     // Where that is refused this process stays in the scope.
-    let _ = door(dir).map(|mut door| door.write_all(b"0"));
+    let _ = door(dir).map(|mut door| door.procs.write_all(b"0"));
 }
 
 /// The bases of hierarchies in which this process is in a scope.
-pub(super) fn ways_out() -> Vec<PathBuf> {
-    hierarchies().into_iter().filter(|h| h.inside).map(|h| h.base).collect()
+pub(super) fn ways_out() -> Vec<Dir> {
+    let inside = hierarchies().into_iter().filter(|h| h.inside);
+    inside.map(|h| Dir { version: h.version, path: h.base }).collect()
 }
 
 pub(super) fn members(dir: &Path) -> io::Result<Vec<u32>> {

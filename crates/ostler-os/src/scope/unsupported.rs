@@ -1,10 +1,9 @@
 //! No code for this platform yet: there are no scopes.
 
-use super::{Caps, Dir, Hierarchies, Met, ScopeError};
+use super::{Caps, Dir, Door, Hierarchies, Met, ScopeError};
 use crate::{PathError, Unsupported};
-use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const GROUPS: Unsupported = Unsupported { what: "control groups" };
 
@@ -20,13 +19,13 @@ pub(super) fn make(_dirs: &[Dir], _caps: &Caps) -> Result<(), ScopeError> {
     Ok(())
 }
 
-pub(super) fn door(dir: &Path) -> Result<File, PathError> {
-    Err(PathError::new("open", dir, GROUPS.into()))
+pub(super) fn door(dir: &Dir) -> Result<Door, PathError> {
+    Err(PathError::new("open", &dir.path, GROUPS.into()))
 }
 
-pub(super) fn step_through(_dir: &Path) {}
+pub(super) fn step_through(_dir: &Dir) {}
 
-pub(super) fn ways_out() -> Vec<PathBuf> {
+pub(super) fn ways_out() -> Vec<Dir> {
     Vec::new()
 }
 

@@ -5,15 +5,13 @@
 //! before the fork.
 #![expect(unsafe_code, reason = "only raw system calls are allowed between fork and exec")]
 
+use super::fork::SIGNALS;
 use super::program::Program;
+use crate::scope::Door;
 use std::ffi::{CStr, c_char};
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::ptr;
-use std::sync::Arc;
 
 /// The limits that a shell may have set for itself and that would hurt a child that lives long. Core files and the
 /// stack stay as they are: raising them changes more than it helps.
@@ -34,8 +32,10 @@ type Limit = libc::__rlimit_resource_t;
 #[cfg(not(target_env = "gnu"))]
 type Limit = libc::c_int;
 
-/// How the process is set up.
-pub(super) struct Setup {
+/// How the process is set up. No descriptor in it has a number of stdio.
+pub(super) struct Setup<'a> {
+    /// Its stdin, stdout and stderr.
+    pub(super) stdio: [OwnedFd; 3],
     /// Where it works.
     pub(super) cwd: OwnedFd,
     /// The one descriptor beside stdio that it inherits.
@@ -43,28 +43,58 @@ pub(super) struct Setup {
     pub(super) umask: u32,
     /// What to write to `oom_score_adj`.
     pub(super) oom_score_adj: Option<Vec<u8>>,
-    /// Control groups to enter: to each of these files `0` is written.
-    pub(super) doors: Vec<File>,
+    /// Control groups to enter.
+    pub(super) doors: Vec<Door>,
     /// Fork once more, so that the parent of the program is nobody here; its line in `/proc/self/stat` goes to this
     /// pipe.
     pub(super) detach: Option<OwnedFd>,
-    pub(super) image: Image,
+    pub(super) image: Image<'a>,
 }
 
-/// The arguments of execve(2). The pointers lead into `program`, which nobody changes.
-pub(super) struct Image {
-    program: Arc<Program>,
+/// The arguments of execve(2).
+pub(super) struct Image<'a> {
+    program: &'a Program,
     argv: Vec<*const c_char>,
     env: Vec<*const c_char>,
 }
 
-// SAFETY: the pointers lead to heap memory that this value owns and that is only read.
-unsafe impl Send for Image {}
-// SAFETY: as above; nothing is changed through a shared reference.
-unsafe impl Sync for Image {}
+/// What a process was about to do when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// To begin, or to get its descriptors and its directory.
+    Fork = 1,
+    /// To enter its control groups.
+    Enter,
+    /// To run the program.
+    Exec,
+}
 
-impl Image {
-    pub(super) fn new(program: Arc<Program>) -> Self {
+impl Step {
+    /// How long a report is, in bytes: the step and the error's number.
+    const REPORT: usize = 8;
+
+    fn report(self, error: &io::Error) -> [u8; Self::REPORT] {
+        let [step, errno] = [self as i32, error.raw_os_error().unwrap_or(0)].map(i32::to_ne_bytes);
+        let mut report = [0; Self::REPORT];
+        report[..4].copy_from_slice(&step);
+        report[4..].copy_from_slice(&errno);
+        report
+    }
+
+    /// What was reported; None: nothing.
+    pub(super) fn read(report: &[u8]) -> Option<(Self, io::Error)> {
+        let (step, errno) = report.split_first_chunk::<4>()?;
+        let step = match i32::from_ne_bytes(*step) {
+            2 => Self::Enter,
+            3 => Self::Exec,
+            _ => Self::Fork,
+        };
+        Some((step, io::Error::from_raw_os_error(i32::from_ne_bytes(*errno.first_chunk()?))))
+    }
+}
+
+impl<'a> Image<'a> {
+    pub(super) fn new(program: &'a Program) -> Self {
         let pointers = |strings: &[std::ffi::CString]| {
             strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect::<Vec<_>>()
         };
@@ -80,17 +110,35 @@ impl Image {
     }
 }
 
-/// Makes `command` do all that in its new process, instead of its own exec.
-pub(super) fn install(command: &mut Command, setup: Setup) {
-    // SAFETY: `run` makes only async-signal-safe calls and doesn't allocate.
-    unsafe { command.pre_exec(move || run(&setup)) };
+/// All that the new process does from its first instruction on. `inside`: the door of a group that it began in.
+/// `tells`: where it says what went wrong; closed by the exec.
+pub(super) fn run(setup: &Setup<'_>, inside: Option<usize>, tells: RawFd) -> ! {
+    let (step, error) = set_up(setup, inside);
+    let report = step.report(&error);
+    // SAFETY: the report is valid for its length; then this process ends and runs nothing on the way.
+    unsafe {
+        libc::write(tells, report.as_ptr().cast(), report.len());
+        libc::_exit(127)
+    }
 }
 
-fn run(setup: &Setup) -> io::Result<()> {
-    if setup.detach.is_some() {
-        leave_parent()?;
+/// Returns only when it failed: at what and why.
+fn set_up(setup: &Setup<'_>, inside: Option<usize>) -> (Step, io::Error) {
+    if setup.detach.is_some()
+        && let Err(error) = leave_parent()
+    {
+        return (Step::Fork, error);
     }
-    enter(setup)?;
+    if let Err(error) = enter(setup, inside) {
+        return (Step::Enter, error);
+    }
+    if let Err(error) = prepare(setup) {
+        return (Step::Fork, error);
+    }
+    (Step::Exec, setup.image.exec())
+}
+
+fn prepare(setup: &Setup<'_>) -> io::Result<()> {
     reset_signals();
     // SAFETY: plain system calls on numbers.
     unsafe {
@@ -109,20 +157,24 @@ fn run(setup: &Setup) -> io::Result<()> {
     }
     // SAFETY: the descriptor is open.
     check(unsafe { libc::fchdir(setup.cwd.as_raw_fd()) })?;
+    for (number, file) in (0..).zip(&setup.stdio) {
+        // SAFETY: the descriptor is open, and no other one that is needed has that number.
+        check(unsafe { libc::dup2(file.as_raw_fd(), number) })?;
+    }
     // The descriptor over which a failed exec is told to the parent has the flag already.
     mark_all_close_on_exec();
     if let Some(inherit) = &setup.inherit {
         // SAFETY: the descriptor is open.
         check(unsafe { libc::fcntl(inherit.as_raw_fd(), libc::F_SETFD, 0) })?;
     }
-    Err(setup.image.exec())
+    Ok(())
 }
 
 /// Before anything of the program runs, so that nothing it starts is anywhere else.
-fn enter(setup: &Setup) -> io::Result<()> {
-    for door in &setup.doors {
+fn enter(setup: &Setup<'_>, inside: Option<usize>) -> io::Result<()> {
+    for (_, door) in setup.doors.iter().enumerate().filter(|(at, _)| Some(*at) != inside) {
         // SAFETY: the descriptor is open, the byte valid.
-        let written = unsafe { libc::write(door.as_raw_fd(), c"0".as_ptr().cast(), 1) };
+        let written = unsafe { libc::write(door.procs.as_raw_fd(), c"0".as_ptr().cast(), 1) };
         // Whoever is started detached should be in no scope, and is started in any case.
         if written < 0 && setup.detach.is_none() {
             return Err(io::Error::last_os_error());
@@ -133,24 +185,23 @@ fn enter(setup: &Setup) -> io::Result<()> {
 
 /// Forks; the one that was there ends, so that the new one is adopted by init or the nearest subreaper.
 fn leave_parent() -> io::Result<()> {
-    // The system call itself, for the C library's fork runs handlers that may want a lock. Nothing that is called
-    // from here on asks the C library who we are.
+    if fork()? == 0 {
+        return Ok(());
+    }
+    // SAFETY: ends this process and runs nothing on the way.
+    unsafe { libc::_exit(0) }
+}
+
+/// Gives the child's pid, and to the child 0. The system call itself, for the C library's fork runs handlers that may
+/// want a lock. Nothing that the child calls asks the C library who it is.
+pub(super) fn fork() -> io::Result<u32> {
     // SAFETY: without a stack and with no flag but the exit signal this is a plain fork.
     let pid = unsafe { libc::syscall(libc::SYS_clone, libc::c_long::from(libc::SIGCHLD), 0, 0, 0, 0) };
-    match pid {
-        0 => Ok(()),
-        1.. => {
-            // SAFETY: ends this process and runs nothing on the way.
-            unsafe { libc::_exit(0) }
-        }
-        _ => Err(io::Error::last_os_error()),
-    }
+    u32::try_from(pid).map_err(|_| io::Error::last_os_error())
 }
 
 /// Puts every disposition and the mask back to what a login gives.
 fn reset_signals() {
-    /// The kernel's set of signals, in bytes.
-    const SET: usize = 8;
     // The kernel's `struct sigaction` is smaller on every machine; zeros mean SIG_DFL, no flags, an empty mask.
     let default = [0_u64; 8];
     // SAFETY: the first pointer is valid for reads of more than the kernel reads. Signals that can't be set (KILL,
@@ -158,7 +209,7 @@ fn reset_signals() {
     // which are inherited ignored all the same.
     unsafe {
         for signal in 1..=libc::SIGRTMAX() {
-            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), ptr::null_mut::<u64>(), SET);
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), ptr::null_mut::<u64>(), SIGNALS);
         }
     }
     // SAFETY: zeros are valid to be filled.
@@ -241,19 +292,4 @@ fn write_file(path: &CStr, bytes: &[u8]) {
 
 fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-/// A child whose parent ignores SIGCHLD vanishes without a status, and the standard library panics when it then
-/// cannot wait for a child whose exec failed. An ignored signal is inherited, so it may not even be our doing.
-pub(super) fn keep_exit_statuses() {
-    // SAFETY: zeros are valid to be filled; SIG_DFL is a valid handler.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(libc::SIGCHLD, ptr::null(), &raw mut action);
-        if action.sa_sigaction == libc::SIG_IGN || action.sa_flags & libc::SA_NOCLDWAIT != 0 {
-            action.sa_sigaction = libc::SIG_DFL;
-            action.sa_flags = 0;
-            libc::sigaction(libc::SIGCHLD, &raw const action, ptr::null_mut());
-        }
-    }
 }

@@ -1,30 +1,30 @@
 //! Starting processes with fork and exec.
 //!
-//! The standard library's `Command` forks, wires stdio and brings an exec error back; all else happens in
-//! [`super::after_fork`].
+//! Everything is opened here; [`super::fork`] forks, and what the new process does is in [`super::after_fork`].
 
-use super::after_fork::{Image, Setup, install, keep_exit_statuses};
+use super::after_fork::{Image, Setup, Step};
+use super::fork::{self, Failed, hold_stdio};
 use super::program::Program;
 use super::{ChildSpec, SpawnError, Started};
 use crate::PathError;
 use crate::alive::{AliveError, AliveLock};
 use crate::durable::open_private;
-use crate::process::{self, Identity, PidFd};
+use crate::process::{self, Identity};
 use crate::scope::{self, Scope};
 use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, accessat, fstat, open};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 
 /// The umask of a process of our own.
 const OWN_UMASK: u32 = 0o077;
 
 pub(super) fn spawn_child(spec: &ChildSpec) -> Result<Started, SpawnError> {
+    let _held = hold_stdio()?;
     let cwd = open_cwd(&spec.cwd)?;
-    let program = Arc::new(Program::new(&spec.argv, &spec.env, &spec.cwd)?);
+    let program = Program::new(&spec.argv, &spec.env, &spec.cwd)?;
     let stdin = open_fifo(&spec.stdin_fifo)?;
     let stdout = open_private(&spec.stdout_append)?;
     let stderr = open_private(&spec.stderr)?;
@@ -32,29 +32,21 @@ pub(super) fn spawn_child(spec: &ChildSpec) -> Result<Started, SpawnError> {
         AliveError::Busy { path } => SpawnError::Alive { path },
         AliveError::Path(error) => error.into(),
     })?;
-
-    let doors = spec.scope.as_ref().map(Scope::doors).transpose()?;
-
-    let mut command = command(&program);
-    command.stdin(stdin).stdout(stdout).stderr(stderr);
     let setup = Setup {
+        stdio: [stdin, stdout.into(), stderr.into()],
         cwd,
         inherit: Some(alive.into_file().into()),
         umask: spec.umask,
         oom_score_adj: spec.oom_score_adj.map(|score| score.to_string().into_bytes()),
-        doors: doors.unwrap_or_default(),
+        doors: spec.scope.as_ref().map(Scope::doors).transpose()?.unwrap_or_default(),
         detach: None,
-        image: Image::new(Arc::clone(&program)),
+        image: Image::new(&program),
     };
-    let pid = start(command, &program, setup)?.id();
-
+    let forked = fork::start(&setup).map_err(|failed| explain(&program, failed))?;
     // Nobody reaps the child before we return, so the pid is its own even if it is dead already.
-    let started = (|| {
-        let identity = process::identity_of(pid)?.ok_or(io::ErrorKind::NotFound)?;
-        let pidfd = PidFd::open(pid)?.ok_or(io::ErrorKind::NotFound)?;
-        Ok(Started { pid, start_ticks: identity.start_ticks, pidfd })
-    })();
-    started.map_err(|source| SpawnError::Other { program: program.path.clone(), source })
+    let stat = process::stat(forked.pid).and_then(|stat| stat.ok_or(io::ErrorKind::NotFound.into()));
+    let stat = stat.map_err(|source| SpawnError::Other { program: program.path.clone(), source })?;
+    Ok(Started { pid: forked.pid, start_ticks: stat.start_ticks, pidfd: forked.pidfd })
 }
 
 pub(super) fn spawn_detached(
@@ -63,28 +55,29 @@ pub(super) fn spawn_detached(
     log: &Path,
 ) -> Result<Identity, SpawnError> {
     let root = Path::new("/");
-    let cwd = open_cwd(root)?;
-    let program = Arc::new(Program::new(argv, env, root)?);
-    let stdout = open_private(log)?;
+    let _held = hold_stdio()?;
+    let program = Program::new(argv, env, root)?;
     let other = |source| SpawnError::Other { program: program.path.clone(), source };
+    let stdin = File::open("/dev/null").map_err(other)?;
+    let stdout = open_private(log)?;
     let stderr = stdout.try_clone().map_err(other)?;
     let (mut told, tells) = io::pipe().map_err(other)?;
-
-    let mut command = command(&program);
-    command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
     let setup = Setup {
-        cwd,
+        stdio: [stdin.into(), stdout.into(), stderr.into()],
+        cwd: open_cwd(root)?,
         inherit: None,
         umask: OWN_UMASK,
         oom_score_adj: None,
         doors: scope::exits(),
         detach: Some(tells.into()),
-        image: Image::new(Arc::clone(&program)),
+        image: Image::new(&program),
     };
-    // This child has ended already, in favour of its own child. Somebody else may have reaped it.
-    let _ = start(command, &program, setup)?.wait();
+    let forked = fork::start(&setup).map_err(|failed| explain(&program, failed))?;
+    // This child has ended already, in favour of its own child.
+    fork::reap(forked.pid);
 
-    // Our own end of the pipe went with the command, the other one with the exec.
+    // Our own end of the pipe goes here, the other one went with the exec.
+    drop(setup);
     let mut line = Vec::new();
     told.read_to_end(&mut line).map_err(other)?;
     let stat = process::parse_stat(&line).map_err(other)?;
@@ -92,18 +85,13 @@ pub(super) fn spawn_detached(
     Ok(Identity { pid: stat.pid, start_ticks: stat.start_ticks, boot_id })
 }
 
-fn command(program: &Program) -> Command {
-    let mut command = Command::new(&program.path);
-    // Its own exec is never reached; what it would pass on is in the image.
-    command.env_clear();
-    command
-}
-
-/// Forks and waits for the exec.
-fn start(mut command: Command, program: &Program, setup: Setup) -> Result<Child, SpawnError> {
-    keep_exit_statuses();
-    install(&mut command, setup);
-    command.spawn().map_err(|error| program.explain(error))
+fn explain(program: &Program, failed: Failed) -> SpawnError {
+    let Failed { step, source } = failed;
+    match step {
+        Step::Fork => SpawnError::Other { program: program.path.clone(), source },
+        Step::Enter => SpawnError::Scope { program: program.path.clone(), source },
+        Step::Exec => program.explain(source),
+    }
 }
 
 fn open_cwd(cwd: &Path) -> Result<OwnedFd, SpawnError> {

@@ -13,7 +13,7 @@ use std::process::Command;
 const NOBODY: &dyn Fn(u32) -> bool = &|_| false;
 
 /// The kinds of groups that can be made here.
-fn kinds() -> Vec<Hierarchies> {
+pub(crate) fn kinds() -> Vec<Hierarchies> {
     let mut kinds = Vec::new();
     for which in [Hierarchies::Any, Hierarchies::One] {
         let plan = Scope::plan("probe", &Caps::default(), which).unwrap();
@@ -23,10 +23,10 @@ fn kinds() -> Vec<Hierarchies> {
 }
 
 /// A scope of the test's own, made; its members killed and it removed at the end.
-struct Room(Scope);
+pub(crate) struct Room(pub(crate) Scope);
 
 impl Room {
-    fn make(stage: &Stage, caps: &Caps, which: Hierarchies) -> Self {
+    pub(crate) fn make(stage: &Stage, caps: &Caps, which: Hierarchies) -> Self {
         let name = format!("test-{which:?}-{}", stage.dir().file_name().unwrap().to_str().unwrap());
         let scope = Scope::plan(&name, caps, which).unwrap().expect("a group can be made");
         scope.make(caps).unwrap();
