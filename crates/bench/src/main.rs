@@ -45,6 +45,13 @@ fn main() -> ExitCode {
         lines::write(count.parse().expect(USAGE), pause).unwrap();
         return ExitCode::SUCCESS;
     }
+    if let [verb, count] = args.as_slice()
+        && verb == sessions::UNREAPED
+    {
+        let took = sessions::unreaped(count.parse().expect(USAGE));
+        took.iter().for_each(|took| say(&format!("{took}\n")));
+        return ExitCode::SUCCESS;
+    }
     let (mut short, mut only, mut check, mut accept) = (false, None, None, None);
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
@@ -75,11 +82,12 @@ fn say(text: &str) {
 /// Everything, or one part, in the order of the table.
 fn measure(short: bool, only: Option<&str>) -> Vec<Figure> {
     let of = |long, few| if short { few } else { long };
-    let parts: [(&str, &dyn Fn() -> Vec<Figure>); 8] = [
+    let parts: [(&str, &dyn Fn() -> Vec<Figure>); 9] = [
         ("version", &|| version::version(of(200, 100))),
         ("memory", &|| sessions::memory(of(7, 3))),
         ("wake", &|| sessions::wake(of(100, 20))),
         ("death", &|| sessions::death(of(50, 10))),
+        ("unreaped", &|| sessions::unreaped_death(of(50, 10))),
         ("many", &|| many::many(of(200, 100))),
         ("followers", &|| many::followers(of(100, 50))),
         ("latency", &|| follow::latency(of(9, 3), of(2_000, 500) as u64)),

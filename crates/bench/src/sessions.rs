@@ -3,11 +3,13 @@
 use crate::figure::{Figure, Unit};
 use crate::follow::Watcher;
 use crate::lines::now;
-use crate::stage::{Session, Stage};
+use crate::stage::{Session, Stage, until};
 use ostler_core::ctl::Event;
 use ostler_os::process::PidFd;
+use ostler_os::reap;
 use ostler_store::{Cursor, Entry};
 use serde_json::json;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Lines of the child whose session is weighed.
@@ -110,24 +112,75 @@ pub(crate) fn wake(count: usize) -> Vec<Figure> {
 /// From a child's death to its `dead` row, as a follower sees it.
 pub(crate) fn death(count: usize) -> Vec<Figure> {
     let stage = Stage::new();
-    let mut took = Vec::new();
-    for _ in 0..count {
+    let took = (0..count).map(|_| {
         let session = stage.session("otherwise\n mark up\n until free\n");
         session.send();
         session.reaches("up");
-        let child = PidFd::open(session.child()).unwrap().expect("it waits");
-        let mut watcher = Watcher::new(stage.ostler.follow(session.id, Cursor::START).unwrap());
-        watcher.skip();
-        let begun = now();
-        child.kill().unwrap();
-        while !matches!(watcher.next(), Entry::Ctl { row, .. } if matches!(row.ev, Event::Dead { .. })) {}
-        took.push(millis(begun, now()));
-        drop(watcher);
+        let took = dies(&session, session.child());
         // What it had not answered is offered to another child.
         session.opens("free");
         session.rests();
-    }
+        took
+    });
+    let took = took.collect();
     vec![Figure::new("death", "a child is killed → its `dead` row is seen", Unit::Millis, took).target(20.0)]
+}
+
+/// The same where the keeper was killed before and whoever inherits the child does not reap: a process of this program
+/// that is a subreaper.
+pub(crate) fn unreaped_death(count: usize) -> Vec<Figure> {
+    let mut command = Command::new(std::env::current_exe().expect("we run"));
+    let out = command.args([UNREAPED, &count.to_string()]).stderr(Stdio::inherit()).output().unwrap();
+    assert!(out.status.success(), "the process that does not reap failed");
+    let took: Vec<f64> = std::str::from_utf8(&out.stdout)
+        .expect("digits")
+        .lines()
+        .map(|line| line.parse().expect("a number"))
+        .collect();
+    assert_eq!(took.len(), count);
+    let what = "– where its keeper was killed before, and whoever inherited it does not reap";
+    vec![Figure::new("death-unreaped", what, Unit::Millis, took).target(20.0)]
+}
+
+/// The word that makes this program play that process.
+pub(crate) const UNREAPED: &str = "unreaped";
+
+/// What it measures, in milliseconds.
+pub(crate) fn unreaped(count: usize) -> Vec<f64> {
+    reap::become_subreaper().unwrap();
+    let stage = Stage::new();
+    let took = (0..count).map(|_| {
+        let session = stage.session("otherwise\n mark up\n until free\n");
+        session.send();
+        session.reaches("up");
+        let (child, before) = (session.child(), session.ours());
+        PidFd::open(before[0]).unwrap().expect("a keeper").kill().unwrap();
+        until("keeper and controller to be replaced", || {
+            let now = session.ours_now()?;
+            let adopted = stage.ostler.status(session.id).unwrap().pid == Some(child);
+            (now[0] != before[0] && now[1] != before[1] && adopted).then_some(())
+        });
+        let took = dies(&session, child);
+        // Dead, ours, and not reaped: else this would have measured something else.
+        let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).expect("nobody reaps it");
+        let zombie = format!(") Z {} ", std::process::id());
+        assert!(stat.contains(&zombie), "{stat}");
+        session.opens("free");
+        session.rests();
+        took
+    });
+    took.collect()
+}
+
+/// Kills the child; how many milliseconds later its `dead` row is seen.
+fn dies(session: &Session<'_>, child: u32) -> f64 {
+    let child = PidFd::open(child).unwrap().expect("it waits");
+    let mut watcher = Watcher::new(session.stage.ostler.follow(session.id, Cursor::START).unwrap());
+    watcher.skip();
+    let begun = now();
+    child.kill().unwrap();
+    while !matches!(watcher.next(), Entry::Ctl { row, .. } if matches!(row.ev, Event::Dead { .. })) {}
+    millis(begun, now())
 }
 
 fn millis(from: u64, to: u64) -> f64 {

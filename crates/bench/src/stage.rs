@@ -209,9 +209,12 @@ impl Session<'_> {
 
     /// Keeper and controller.
     pub(crate) fn ours(&self) -> [u32; 2] {
-        [self.dir.keeper_lock(), self.dir.lock()].map(|lock| {
-            let note = lockfile::note(&lock).unwrap();
-            std::str::from_utf8(&note).ok().and_then(|pid| pid.parse().ok()).expect("the holder's pid")
-        })
+        self.ours_now().expect("both are there")
+    }
+
+    /// The same; None: one of them has just come and not yet said who it is.
+    pub(crate) fn ours_now(&self) -> Option<[u32; 2]> {
+        let holder = |lock| std::str::from_utf8(&lockfile::note(lock).ok()?).ok()?.parse().ok();
+        Some([holder(&self.dir.keeper_lock())?, holder(&self.dir.lock())?])
     }
 }

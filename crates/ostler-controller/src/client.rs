@@ -21,6 +21,7 @@ mod gc;
 mod halt;
 mod inside;
 mod permissions;
+mod parked;
 mod process;
 mod rebuild;
 mod rules;

@@ -139,14 +139,6 @@ impl Ostler {
         let started = self.starter.start_keeper(self.home(), session);
         started.map_err(|e| ClientError::Controller { session, why: chain(&e) })
     }
-
-    /// A parked session is not woken by a sweep, unless something was accepted since.
-    fn unparked(&self, session: SessionId) -> Result<bool, ClientError> {
-        if self.child_lives(session) {
-            return Ok(true);
-        }
-        Ok(self.parked(session)?.is_none())
-    }
 }
 
 /// Asks a controller of another version to leave. One that does not know how is killed: its successor adopts what it

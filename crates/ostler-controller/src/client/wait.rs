@@ -105,14 +105,6 @@ impl Ostler {
         Ok(None)
     }
 
-    /// Why nothing goes on until a person acts, as journal and store say.
-    pub(super) fn parked(&self, session: SessionId) -> Result<Option<String>, ClientError> {
-        let machine = super::rebuild::fold_machine(self.home(), session)?;
-        let Some(reason) = machine.parked() else { return Ok(None) };
-        let pending = crate::controller::pending(self.db(), session)?;
-        Ok((!machine.owes(&pending)).then(|| reason.to_owned()))
-    }
-
     /// What to print when a turn is over.
     ///
     /// # Errors

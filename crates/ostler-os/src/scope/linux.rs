@@ -6,13 +6,15 @@ use crate::process::is_gone;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Who is in a group; who writes a pid to it (0: its own) moves there.
 const PROCS: &str = "cgroup.procs";
+/// Which groups this process is in.
+const OWN_GROUPS: &str = "/proc/self/cgroup";
 /// How deep groups below a scope are looked for.
 const DEPTH: usize = 16;
 
@@ -29,12 +31,11 @@ struct Hierarchy {
 
 pub(super) fn plan(name: &str, caps: &Caps, which: Hierarchies) -> Result<Vec<Dir>, ScopeError> {
     let all = if which == Hierarchies::Without { Vec::new() } else { hierarchies() };
-    let usable =
-        |h: &&Hierarchy| can_hold(&h.base) && (h.version == Version::One || which == Hierarchies::Any);
-    let two = all.iter().filter(usable).find(|h| h.version == Version::Two);
+    let is_two = |h: &&Hierarchy| h.version == Version::Two && which == Hierarchies::Any;
+    let two = all.iter().filter(is_two).find(|h| can_hold(&h.base));
     let one = |controller: &str| {
         let has = |h: &&Hierarchy| h.version == Version::One && h.controllers.iter().any(|c| c == controller);
-        all.iter().filter(usable).find(has)
+        all.iter().filter(has).find(|h| can_hold(&h.base))
     };
     let dir = |h: &Hierarchy| Dir { version: h.version, path: h.base.join(name) };
     let mut dirs: Vec<Dir> = two.or_else(|| one("pids")).map(dir).into_iter().collect();
@@ -99,6 +100,11 @@ pub(super) fn step_through(dir: &Dir) {
 
 /// The bases of hierarchies in which this process is in a scope.
 pub(super) fn ways_out() -> Vec<Dir> {
+    // Nearly nobody who asks is in one, and there may be thousands of mounts.
+    let groups = read(OWN_GROUPS);
+    if !groups.windows(PREFIX.len()).any(|part| part == PREFIX.as_bytes()) {
+        return Vec::new();
+    }
     let inside = hierarchies().into_iter().filter(|h| h.inside);
     inside.map(|h| Dir { version: h.version, path: h.base }).collect()
 }
@@ -192,8 +198,8 @@ fn offers(base: &Path, controller: &str) -> bool {
 
 /// Every mounted hierarchy that this process is in.
 fn hierarchies() -> Vec<Hierarchy> {
-    let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
-    let groups = fs::read("/proc/self/cgroup").unwrap_or_default();
+    let mounts = read("/proc/self/mountinfo");
+    let groups = read(OWN_GROUPS);
     let mounts: Vec<Mount> = mounts.split(|byte| *byte == b'\n').filter_map(mount).collect();
     let mut found = Vec::new();
     for (version, controllers, path) in groups.split(|byte| *byte == b'\n').filter_map(group) {
@@ -209,6 +215,15 @@ fn hierarchies() -> Vec<Hierarchy> {
         found.push(Hierarchy { version, controllers, base: mount.point.join(outside), inside });
     }
     found
+}
+
+/// A file of `/proc`, which says no length before: read in few steps, for each may take a lock. Empty when it can't be.
+fn read(path: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(16 << 10);
+    match fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+        Ok(_) => bytes,
+        Err(_) => Vec::new(),
+    }
 }
 
 /// A line of `/proc/<pid>/cgroup`: version, controllers, path.
