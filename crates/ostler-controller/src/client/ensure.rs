@@ -98,9 +98,11 @@ impl Ostler {
         Ok(false)
     }
 
-    /// A controller would find something to do.
+    /// A controller would find something to do. A child that lives is that, though the store may not have heard of it:
+    /// its first controller may have died before, and one of a stopped session is to be ended.
     pub(super) fn owes(&self, session: SessionId) -> Result<bool, ClientError> {
-        Ok(self.db().sessions_owing()?.contains(&session) && self.unparked(session)?)
+        Ok(self.child_lives(session)
+            || self.db().sessions_owing()?.contains(&session) && self.unparked(session)?)
     }
 
     /// Why neither keeper nor controller could even note who they are.

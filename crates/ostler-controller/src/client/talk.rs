@@ -98,7 +98,7 @@ impl Ostler {
         let socket = self.home().session(session).control_sock();
         let deadline = Instant::now() + DEED;
         loop {
-            if !self.is_attended(session)? && !self.child_lives(session) && !self.owes(session)? {
+            if !self.is_attended(session)? && !self.owes(session)? {
                 return Ok(None);
             }
             // One that is there and hangs would be waited for as long as for the deed itself.

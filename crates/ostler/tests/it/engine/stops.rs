@@ -1,10 +1,12 @@
 //! Interrupt and stop.
 
-use super::stable::{PATIENCE, Stable, kill, until};
+use super::stable::{PATIENCE, Stable, is_dead, kill, now, until};
 use ostler_controller::client::{Interrupted, Resumed, Stopped};
 use ostler_core::ctl::{Event, Exit, KillReason};
+use ostler_core::ids::DeliveryId;
 use ostler_core::machine::Mode;
 use ostler_core::rows::{DeliveryState, Outcome};
+use ostler_store::db::{self, NewDelivery};
 use std::time::Instant;
 
 const BUSY: &str = "turn\n tool Bash {}\n until never\n then\n say done\notherwise\n say again $text\n";
@@ -252,5 +254,40 @@ fn interrupts_from_all_sides_come_back() {
         }
     });
     assert_eq!(session.wait().outcome, Some(Outcome::Interrupted));
+    stable.finish();
+}
+
+/// Keeper and controller die before the store has heard of the child: only its lock says that it lives.
+#[test]
+fn a_child_that_the_store_never_heard_of_is_stopped() {
+    let once = tempfile::tempdir().unwrap();
+    let died = once.path().join("died");
+    let crash = [
+        ("OSTLER_CRASH_AT", "before-spawn-json"),
+        ("OSTLER_CRASH_ONCE", died.to_str().unwrap()),
+        ("OSTLER_CRASH_KILLS", "both"),
+    ];
+    let stable = Stable::with(&crash);
+    let session = stable.session(BUSY);
+    // Accepted and begun with, by somebody who does not wait for an answer and so starts no other keeper.
+    let accepted = NewDelivery {
+        id: DeliveryId(uuid::Uuid::new_v4()),
+        session: session.id,
+        body: br#""work""#.to_vec(),
+        mode: db::Mode::Auto,
+        idempotency_key: None,
+        created_at: now(),
+        continues: None,
+    };
+    stable.ostler.db().insert_delivery(&accepted).unwrap();
+    assert_eq!(stable.ostler.sweep().unwrap(), 1);
+    until("both to be dead", || (died.exists() && session.holders().is_empty()).then_some(()));
+    assert!(session.projection().generations.is_empty(), "else this tests nothing");
+    // Its next controller may have ended it before it is asked to: then nothing runs any more.
+    stable.ostler.stop(session.id).unwrap();
+    session.dead(1);
+    let child =
+        session.row(1, "the child", |ev| if let Event::Child { pid, .. } = ev { Some(*pid) } else { None });
+    assert!(is_dead(child));
     stable.finish();
 }
