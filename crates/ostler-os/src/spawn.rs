@@ -11,7 +11,7 @@ mod program;
 #[cfg_attr(not(target_os = "linux"), path = "spawn/unsupported.rs")]
 mod platform;
 
-use crate::process::{Identity, PidFd};
+use crate::process::{Identity, PidFd, boot_id};
 use crate::scope::Scope;
 use crate::{PathError, Unsupported};
 use std::ffi::OsString;
@@ -66,6 +66,16 @@ pub struct Started {
     pub start_ticks: u64,
     /// A handle on it that no reuse of the pid can fool.
     pub pidfd: PidFd,
+}
+
+impl Started {
+    /// Who it is for all time.
+    ///
+    /// # Errors
+    /// The system doesn't tell which boot this is.
+    pub fn identity(&self) -> io::Result<Identity> {
+        Ok(Identity { pid: self.pid, start_ticks: self.start_ticks, boot_id: boot_id()? })
+    }
 }
 
 /// Why a process was not started. Nothing is left behind but the files named in the spec.

@@ -1,7 +1,7 @@
 //! The children of the session: started, reaped and killed here.
 
 use super::{Post, SIGKILL, log, scopes};
-use ostler_os::process::{self, Identity, PidFd};
+use ostler_os::process::{self, Identity};
 use ostler_os::reap::Exit;
 use ostler_os::scope::{Caps, Scope};
 use ostler_os::spawn::{ChildSpec, SpawnError, Started, spawn_child};
@@ -21,8 +21,9 @@ const END: Duration = Duration::from_secs(2);
 struct Child {
     generation: OsString,
     dir: PathBuf,
+    started: Started,
+    /// None where the system doesn't tell which boot this is.
     identity: Option<Identity>,
-    pid: u32,
     exit: Option<Exit>,
     /// Processes of its tree that were killed so far, itself not counted.
     killed: usize,
@@ -48,7 +49,7 @@ impl Children {
 
     /// A process was reaped: ours, or something that was left to us.
     pub(super) fn died(&mut self, pid: u32, exit: Exit) {
-        let Some(child) = self.last.as_mut().filter(|c| c.pid == pid && c.exit.is_none()) else {
+        let Some(child) = self.last.as_mut().filter(|c| c.started.pid == pid && c.exit.is_none()) else {
             self.others.push((pid, exit));
             return;
         };
@@ -96,11 +97,11 @@ impl Children {
         };
         match start(&mut spec, &dir, &caps) {
             Ok(started) => {
-                let identity = process::identity_of(started.pid).ok().flatten();
-                let pid = started.pid;
-                self.last = Some(Child { generation, dir, identity, pid, exit: None, killed: 0 });
+                let identity = started.identity().ok();
+                let reply = [started.pid.to_string(), started.start_ticks.to_string()];
+                self.last = Some(Child { generation, dir, started, identity, exit: None, killed: 0 });
                 crate::crash::point(crate::crash::IN_KEEPER);
-                vec!["started".into(), pid.to_string().into(), started.start_ticks.to_string().into()]
+                ["started".to_owned()].into_iter().chain(reply).map(OsString::from).collect()
             }
             Err(error) => vec!["failed".into(), report(&error).into()],
         }
@@ -164,11 +165,8 @@ impl Children {
     /// so that its own status is not SIGKILL.
     fn wait_for_end(&mut self) {
         let Some(child) = self.last.as_ref().filter(|c| c.exit.is_none()) else { return };
-        let handle = child.identity.as_ref().map(PidFd::open_identity);
-        if let Some(Ok(Some(pidfd))) = handle {
-            // When even that fails, the kill decides.
-            let _ = pidfd.wait(Instant::now() + END);
-        }
+        // When even that fails, the kill decides.
+        let _ = child.started.pidfd.wait(Instant::now() + END);
         for (pid, exit) in ostler_os::reap::reap_all().unwrap_or_default() {
             self.died(pid, exit);
         }
@@ -177,12 +175,11 @@ impl Children {
     /// Which child this keeper is the parent of.
     fn describe(&self) -> Vec<OsString> {
         let Some(child) = &self.last else { return vec!["none".into()] };
-        let ticks = child.identity.as_ref().map_or(0, |i| i.start_ticks);
         vec![
             "child".into(),
             child.generation.clone(),
-            child.pid.to_string().into(),
-            ticks.to_string().into(),
+            child.started.pid.to_string().into(),
+            child.started.start_ticks.to_string().into(),
             exit_words(child.exit).into(),
         ]
     }
