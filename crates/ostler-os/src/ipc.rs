@@ -10,6 +10,8 @@ mod platform;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 
+pub use platform::Inherited;
+
 use crate::PathError;
 use crate::lockfile::Lock;
 use crate::poll::{Pollable, Source};
@@ -51,6 +53,15 @@ impl Listener {
         Ok(Self { socket, path: path.to_owned() })
     }
 
+    /// Takes over a socket that a service manager has bound and keeps: [`Listener::unlink`] is not for whoever got it.
+    ///
+    /// # Errors
+    /// As the operating system says.
+    pub fn inherit(socket: Inherited) -> io::Result<Self> {
+        let (socket, path) = platform::Listening::inherit(socket)?;
+        Ok(Self { socket, path: path.unwrap_or_default() })
+    }
+
     /// The next connection, `None` when there is none now.
     ///
     /// # Errors
@@ -59,7 +70,7 @@ impl Listener {
         Ok(self.socket.accept()?.map(Stream))
     }
 
-    /// Where it listens.
+    /// Where it listens; empty for an inherited socket that has no place in the file system.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -3,6 +3,7 @@
 use crate::desk::Desk;
 use crate::launch::Launch;
 use crate::limits::Limits;
+use crate::metrics::Metrics;
 use crate::problem::Problem;
 use ostler_core::ids::Millis;
 use std::fmt;
@@ -22,6 +23,7 @@ struct Shared {
     leaving: watch::Receiver<bool>,
     limits: Limits,
     large_bodies: Arc<Semaphore>,
+    metrics: Metrics,
 }
 
 impl fmt::Debug for App {
@@ -39,7 +41,17 @@ impl App {
         limits: Limits,
     ) -> Self {
         let large_bodies = Arc::new(Semaphore::new(limits.large_bodies));
-        Self { shared: Arc::new(Shared { desk, launch, now, leaving, limits, large_bodies }) }
+        Self {
+            shared: Arc::new(Shared {
+                desk,
+                launch,
+                now,
+                leaving,
+                limits,
+                large_bodies,
+                metrics: Metrics::new(),
+            }),
+        }
     }
 
     /// Where what blocks is run.
@@ -60,6 +72,16 @@ impl App {
     /// What one client may cost.
     pub(crate) fn limits(&self) -> &Limits {
         &self.shared.limits
+    }
+
+    /// What is counted.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    /// It takes no more connections.
+    pub(crate) fn is_leaving(&self) -> bool {
+        *self.shared.leaving.borrow()
     }
 
     /// Waits for a place for one more large body.

@@ -19,6 +19,8 @@
 //! | `desk` | running what blocks |
 //! | `launch` | what the program around us does for a new session: finding claude, making a launch spec |
 //! | `extract` | what a request says: bodies, paths, queries, headers |
+//! | `log`, `observe`, `metrics` | what is told of requests and of the store: lines, counts |
+//! | `service` | sockets that a service manager hands down, and what it is told |
 //! | `limits` | what one client may cost |
 //! | `dto` | what the API takes and gives |
 //! | `found` | what a name in a path means |
@@ -40,18 +42,24 @@ mod inside;
 pub mod launch;
 mod limits;
 mod listen;
+mod log;
+mod metrics;
+mod observe;
 mod problem;
 mod reply;
 mod routes;
 mod say;
 mod serve;
+mod service;
 mod start;
 mod sweep;
 mod token;
 
 pub use limits::Limits;
 pub use listen::{ListenError, Wider};
+pub use log::{LogFormat, LogLevel, Logging, log_to};
 pub use problem::Problem;
 pub use routes::description;
 pub use serve::{Options, Ready, ServeError, ended, serve};
+pub use service::HandedDown;
 pub use token::{Token, TokenError};

@@ -1,8 +1,8 @@
 //! Sockets: TCP on loopback, a local one in the home, and those that a service manager hands down.
 
 use ostler_os::PathError;
-use ostler_os::ipc::Listener;
 use ostler_os::ipc::tokio::AsyncListener;
+use ostler_os::ipc::{Inherited, Listener};
 use ostler_os::lockfile::{self, Lock};
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdTcpListener};
@@ -27,7 +27,7 @@ pub(crate) enum Socket {
     /// TCP, with the address that it really has.
     Tcp(TcpListener, SocketAddr),
     /// The home's own; whoever holds the lock may listen there.
-    Local(AsyncListener, #[expect(dead_code, reason = "held for as long as the socket is")] Lock),
+    Local(AsyncListener, #[expect(dead_code, reason = "held for as long as the socket is")] Option<Lock>),
 }
 
 /// Why a socket can't be listened on.
@@ -66,12 +66,21 @@ pub enum ListenError {
 
 /// Binds TCP; wider than loopback only behind a proxy.
 pub(crate) fn tcp(address: SocketAddr, wider: Option<&Wider>) -> Result<Socket, ListenError> {
-    if !address.ip().is_loopback() && wider.is_none() {
-        return Err(ListenError::Wide { address });
-    }
+    not_wider(address, wider)?;
     let fail = |source| ListenError::Tcp { address, source };
     let socket = StdTcpListener::bind(address).map_err(fail)?;
     adopt(socket).map_err(fail)
+}
+
+fn not_wider(address: SocketAddr, wider: Option<&Wider>) -> Result<(), ListenError> {
+    if address.ip().is_loopback() || wider.is_some() { Ok(()) } else { Err(ListenError::Wide { address }) }
+}
+
+/// Takes over a TCP socket that was handed down: the same rules hold for it.
+pub(crate) fn inherited_tcp(socket: StdTcpListener, wider: Option<&Wider>) -> Result<Socket, ListenError> {
+    let address = socket.local_addr().map_err(ListenError::HandedDown)?;
+    not_wider(address, wider)?;
+    adopt(socket).map_err(ListenError::HandedDown)
 }
 
 fn adopt(socket: StdTcpListener) -> io::Result<Socket> {
@@ -83,11 +92,27 @@ fn adopt(socket: StdTcpListener) -> io::Result<Socket> {
 
 /// Binds the home's own socket: one server a home.
 pub(crate) fn local(home: &Path) -> Result<Socket, ListenError> {
-    let lock_path = home.join("serve.lock");
-    let lock = lockfile::try_lock(&lock_path)?.ok_or(ListenError::Taken { path: lock_path })?;
+    let lock = lock(home)?;
     let path = socket_path(home);
     let listener = Listener::bind(&path, &lock)?;
     let listener =
         AsyncListener::new(listener).map_err(|source| PathError { operation: "listen at", path, source })?;
-    Ok(Socket::Local(listener, lock))
+    Ok(Socket::Local(listener, Some(lock)))
+}
+
+/// Takes over a local socket that was handed down, in place of the home's own; and where it is.
+pub(crate) fn inherited_local(
+    socket: Inherited,
+    lock: Option<Lock>,
+) -> Result<(Socket, PathBuf), ListenError> {
+    let listener = Listener::inherit(socket).map_err(ListenError::HandedDown)?;
+    let path = listener.path().to_owned();
+    let listener = AsyncListener::new(listener).map_err(ListenError::HandedDown)?;
+    Ok((Socket::Local(listener, lock), path))
+}
+
+/// Held by the one server that listens on the home's local socket.
+pub(crate) fn lock(home: &Path) -> Result<Lock, ListenError> {
+    let path = home.join("serve.lock");
+    lockfile::try_lock(&path)?.ok_or(ListenError::Taken { path })
 }

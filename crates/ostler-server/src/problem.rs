@@ -85,6 +85,12 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "Busy", detail).hint("try again in a second")
     }
 
+    /// The server was asked to leave.
+    pub(crate) fn leaving() -> Self {
+        let detail = "this server was asked to leave; sessions go on without it";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "leaving", "Leaving", detail)
+    }
+
     /// A defect of ours in this one request.
     pub(crate) fn panicked() -> Self {
         let detail = "this request ran into a defect of ostler; others are not touched by it";

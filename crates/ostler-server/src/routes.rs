@@ -2,6 +2,7 @@
 
 mod deliveries;
 mod health;
+mod metrics;
 mod openapi;
 mod session;
 mod sessions;
@@ -10,6 +11,7 @@ pub use openapi::description;
 
 use crate::app::App;
 use crate::guard::{self, Guard};
+use crate::observe::observe;
 use crate::problem::Problem;
 use axum::Router;
 use axum::http::Uri;
@@ -24,7 +26,11 @@ fn open() -> OpenApiRouter<App> {
 
 /// Routes of the native API.
 fn native() -> OpenApiRouter<App> {
-    OpenApiRouter::new().merge(sessions::routes()).merge(session::routes()).merge(deliveries::routes())
+    OpenApiRouter::new()
+        .merge(sessions::routes())
+        .merge(session::routes())
+        .merge(deliveries::routes())
+        .merge(metrics::routes())
 }
 
 /// All routes of one server.
@@ -36,6 +42,7 @@ pub(crate) fn all(app: App, guard: Arc<Guard>) -> Router {
         .fallback(async |uri: Uri| Problem::no_route(uri.path()))
         .method_not_allowed_fallback(async || Problem::no_method())
         .layer(from_fn_with_state(guard, guard::place))
+        .layer(from_fn_with_state(app.clone(), observe))
         .with_state(app)
 }
 

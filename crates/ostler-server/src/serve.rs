@@ -8,6 +8,7 @@ use crate::launch::Launch;
 use crate::limits::Limits;
 use crate::listen::{self, ListenError, Socket, Wider};
 use crate::routes;
+use crate::service::{self, HandedDown};
 use crate::sweep::sweep;
 use crate::token::{Token, TokenError};
 use ostler_controller::client::{ClientError, Ostler};
@@ -16,7 +17,7 @@ use ostler_os::poll::{Interest, Pollable, Poller};
 use ostler_os::signals::{Signal, Signals};
 use std::future::Future;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -26,11 +27,13 @@ use tokio::task::JoinSet;
 const END_WITHIN: Duration = Duration::from_secs(5);
 
 /// What a server is to be.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Options {
     /// TCP addresses; a port 0 is any that is free.
     pub listen: Vec<SocketAddr>,
-    /// Listen on the home's local socket too. Only one server of a home can.
+    /// Sockets that a service manager hands down; served besides.
+    pub handed_down: HandedDown,
+    /// Listen on the home's local socket too, unless one is handed down. Only one server of a home can.
     pub local: bool,
     /// Somebody stands in front, so that it may listen on more than loopback.
     pub wider: Option<Wider>,
@@ -77,17 +80,17 @@ pub enum ServeError {
 /// Before it is ready, or never.
 pub async fn serve(
     ostler: Ostler,
-    options: Options,
+    mut options: Options,
     launch: Box<dyn Launch>,
     ready: impl FnOnce(Ready),
     end: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let home = ostler.home().root().to_owned();
     let token = Token::of_home(&home)?;
-    let sockets = sockets(&options, &home)?;
+    let (sockets, socket) = sockets(&mut options, &home)?;
     let told = Ready {
         addresses: sockets.iter().filter_map(address).collect(),
-        socket: options.local.then(|| listen::socket_path(&home)),
+        socket,
         token_file: home.join("token"),
     };
     let (leave, leaving) = watch::channel(false);
@@ -102,25 +105,43 @@ pub async fn serve(
     }
     drop(router);
     running.spawn(sweep(app));
+    let watched = tokio::spawn(service::watched());
     ready(told);
+    service::tell_ready();
     end.await;
+    service::tell_stopping();
     leave.send_replace(true);
     let ended = tokio::time::timeout(END_WITHIN, async { while running.join_next().await.is_some() {} });
     if ended.await.is_err() {
         tracing::info!("some connections did not end in time and are dropped");
     }
+    watched.abort();
     Ok(())
 }
 
-fn sockets(options: &Options, home: &std::path::Path) -> Result<Vec<Socket>, ServeError> {
+/// All sockets, and where the local one is.
+fn sockets(options: &mut Options, home: &Path) -> Result<(Vec<Socket>, Option<PathBuf>), ServeError> {
     let mut sockets = Vec::new();
-    if options.local {
+    let handed_down = std::mem::take(&mut options.handed_down);
+    let mut local = None;
+    for socket in handed_down.tcp {
+        sockets.push(listen::inherited_tcp(socket, options.wider.as_ref())?);
+    }
+    for socket in handed_down.local {
+        // The first one takes the place of the home's own.
+        let lock = if options.local && local.is_none() { Some(listen::lock(home)?) } else { None };
+        let (socket, path) = listen::inherited_local(socket, lock)?;
+        sockets.push(socket);
+        local.get_or_insert(path);
+    }
+    if options.local && local.is_none() {
         sockets.push(listen::local(home)?);
+        local = Some(listen::socket_path(home));
     }
     for address in &options.listen {
         sockets.push(listen::tcp(*address, options.wider.as_ref())?);
     }
-    if sockets.is_empty() { Err(ServeError::Nowhere) } else { Ok(sockets) }
+    if sockets.is_empty() { Err(ServeError::Nowhere) } else { Ok((sockets, local)) }
 }
 
 fn address(socket: &Socket) -> Option<SocketAddr> {

@@ -34,6 +34,8 @@ mod it {
     mod reference;
     mod runs;
     mod serve_http;
+    mod serve_ops;
+    mod serve_ops_service;
     mod serve_sessions;
     mod terminal;
     mod view_lines;

@@ -187,11 +187,14 @@ pub struct Starter {
 }
 
 impl Starter {
-    /// This very program, in this environment less what marks a child of another session.
+    /// This very program, in this environment less what marks a child of another session or a service.
     #[must_use]
     pub fn current() -> Self {
         const MARKERS: [&str; 4] = ["OSTLER_SESSION", "OSTLER_GENERATION", "OSTLER_TOKEN", "CLAUDECODE"];
-        let env = std::env::vars_os().filter(|(name, _)| !MARKERS.iter().any(|m| name == m));
+        // What a service manager says to its service alone. A keeper is none.
+        const MANAGER: [&str; 6] =
+            ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"];
+        let env = std::env::vars_os().filter(|(name, _)| !MARKERS.iter().chain(&MANAGER).any(|m| name == m));
         let exe = ostler_os::me::exe().unwrap_or_else(|_| "ostler".into());
         Self { exe: exe.into_os_string(), env: env.collect() }
     }

@@ -24,6 +24,9 @@ const LONG: usize = 100;
 /// How many connections may wait to be accepted.
 const BACKLOG: i32 = 128;
 
+/// A listening socket that somebody else has bound.
+pub type Inherited = UnixListener;
+
 #[derive(Debug)]
 pub(super) struct Listening(UnixListener);
 
@@ -50,6 +53,13 @@ impl Listening {
         listen(&socket, BACKLOG)?;
         rustix::fs::renameat(CWD, &new, CWD, path)?;
         Ok(Self(socket.into()))
+    }
+
+    /// Takes one over, and says where it listens; nowhere in the file system, maybe.
+    pub(super) fn inherit(socket: Inherited) -> io::Result<(Self, Option<PathBuf>)> {
+        socket.set_nonblocking(true)?;
+        let path = socket.local_addr()?.as_pathname().map(Path::to_owned);
+        Ok((Self(socket), path))
     }
 
     pub(super) fn accept(&self) -> io::Result<Option<Connection>> {

@@ -5,9 +5,13 @@ use crate::Unsupported;
 use crate::poll::Source;
 use std::fs::Metadata;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const SOCKET: Unsupported = Unsupported { what: "a local socket" };
+
+/// A listening socket that somebody else has bound.
+#[derive(Debug)]
+pub enum Inherited {}
 
 #[derive(Debug)]
 pub(super) enum Listening {}
@@ -18,6 +22,10 @@ pub(super) enum Connection {}
 impl Listening {
     pub(super) fn bind(_path: &Path) -> io::Result<Self> {
         Err(SOCKET.into())
+    }
+
+    pub(super) fn inherit(socket: Inherited) -> io::Result<(Self, Option<PathBuf>)> {
+        match socket {}
     }
 
     pub(super) fn accept(&self) -> io::Result<Option<Connection>> {

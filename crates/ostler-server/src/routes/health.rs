@@ -31,7 +31,7 @@ async fn healthz() -> Json<Health> {
     Json(OK)
 }
 
-/// The server runs, and its store can be read.
+/// The server runs, its store can be read, and it is not about to leave.
 #[utoipa::path(
     get, path = "/readyz", tag = "operations",
     responses(
@@ -41,6 +41,9 @@ async fn healthz() -> Json<Health> {
     )
 )]
 async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
+    if app.is_leaving() {
+        return Err(Problem::leaving());
+    }
     app.desk().quick(|ostler| ostler.db().last_change_seq().map_err(ClientError::from)).await?;
     Ok(Json(OK))
 }

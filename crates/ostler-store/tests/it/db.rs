@@ -4,6 +4,8 @@
 mod changes;
 #[path = "db/deliveries.rs"]
 mod deliveries;
+#[path = "db/figures.rs"]
+mod figures;
 #[path = "db/finding.rs"]
 mod finding;
 #[path = "db/glance.rs"]

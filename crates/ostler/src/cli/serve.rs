@@ -4,15 +4,18 @@ mod launch;
 
 use super::face::{Face, now};
 use crate::exit::Exit;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, UsageError};
 use crate::json::ServeDocument;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use launch::Program;
-use ostler_server::{Limits, Options, Ready, Wider};
-use std::net::SocketAddr;
+use ostler_os::term::{self, Stream};
+use ostler_server::{HandedDown, Limits, LogFormat, LogLevel, Logging, Options, Ready, ServeError, Wider};
+use std::ffi::OsString;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Where it listens unless told otherwise.
-const USUAL: &str = "127.0.0.1:7867";
+const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7867);
 
 /// Serves sessions over HTTP.
 ///
@@ -28,8 +31,10 @@ const USUAL: &str = "127.0.0.1:7867";
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct ServeArgs {
-    /// TCP address to listen on; may be given several times. Port 0 is any that is free
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = USUAL)]
+    /// TCP address to listen on; may be given several times; port 0 is any that is free [default: 127.0.0.1:7867]
+    ///
+    /// Where a service manager hands sockets down, only those and what is given here are served.
+    #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Vec<SocketAddr>,
     /// Listen on the local socket of the home alone
     #[arg(long, conflicts_with = "listen")]
@@ -37,12 +42,50 @@ pub(super) struct ServeArgs {
     /// A proxy stands in front of it, does TLS, and is called by this name; only so may it listen on more than loopback
     #[arg(long, value_name = "NAME")]
     behind_proxy: Vec<String>,
+    /// What log lines on standard error look like [default: text on a terminal, json elsewhere]
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<FormatChoice>,
+    /// Which log lines there are: this kind and all above [default: $OSTLER_LOG, else info]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<LevelChoice>,
+}
+
+/// What a log line looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FormatChoice {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// Log lines of this kind and all above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum LevelChoice {
+    /// What should not happen
+    Error,
+    /// What may need somebody
+    Warn,
+    /// Requests, and what the server does by itself
+    Info,
+    /// Connections that break off, and the like
+    Debug,
+    /// Everything
+    Trace,
 }
 
 pub(super) fn serve(args: &ServeArgs, face: &Face) -> Result<Exit, Failure> {
+    let handed_down = HandedDown::take().map_err(ServeError::from)?;
+    // Held to the end: it writes what is left.
+    let _logging = log(args)?;
     let ostler = face.open()?;
+    let mut listen = args.listen.clone();
+    if listen.is_empty() && handed_down.is_empty() && !args.no_tcp {
+        listen.push(USUAL);
+    }
     let options = Options {
-        listen: if args.no_tcp { Vec::new() } else { args.listen.clone() },
+        handed_down,
+        listen,
         local: true,
         wider: (!args.behind_proxy.is_empty()).then(|| Wider { hosts: args.behind_proxy.clone() }),
         owner: ostler_os::me::uid(),
@@ -60,6 +103,34 @@ pub(super) fn serve(args: &ServeArgs, face: &Face) -> Result<Exit, Failure> {
     // What still waits for a child is told by the store, not by us.
     runtime.shutdown_background();
     served.map(|()| Exit::Completed)
+}
+
+fn log(args: &ServeArgs) -> Result<Logging, Failure> {
+    let format = match args.log_format {
+        Some(FormatChoice::Text) => LogFormat::Text,
+        Some(FormatChoice::Json) => LogFormat::Json,
+        None if term::is_tty(Stream::Stderr) => LogFormat::Text,
+        None => LogFormat::Json,
+    };
+    let level = match args.log_level {
+        Some(level) => level,
+        None => level_of(std::env::var_os("OSTLER_LOG"))?,
+    };
+    let level = match level {
+        LevelChoice::Error => LogLevel::Error,
+        LevelChoice::Warn => LogLevel::Warn,
+        LevelChoice::Info => LogLevel::Info,
+        LevelChoice::Debug => LogLevel::Debug,
+        LevelChoice::Trace => LogLevel::Trace,
+    };
+    ostler_server::log_to(level, format, io::stderr()).map_err(|e| Failure::new(Kind::Server, e))
+}
+
+/// The level that the environment names.
+fn level_of(named: Option<OsString>) -> Result<LevelChoice, Failure> {
+    let Some(named) = named.filter(|named| !named.is_empty()) else { return Ok(LevelChoice::Info) };
+    let named = named.to_string_lossy().into_owned();
+    LevelChoice::from_str(&named, true).map_err(|_| Failure::new(Kind::Usage, UsageError::LogLevel { named }))
 }
 
 /// Where it can be reached; nobody is left to be told when that fails.

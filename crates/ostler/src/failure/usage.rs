@@ -6,6 +6,12 @@ use std::path::PathBuf;
 /// What can be wrong with a command line.
 #[derive(Debug, thiserror::Error)]
 pub enum UsageError {
+    /// No such level of log lines.
+    #[error("OSTLER_LOG is {named:?}; it must be error, warn, info, debug or trace")]
+    LogLevel {
+        /// What it says.
+        named: String,
+    },
     /// Nothing to say.
     #[error("the prompt is empty")]
     EmptyPrompt,

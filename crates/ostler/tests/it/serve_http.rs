@@ -39,10 +39,20 @@ impl Server {
     #[track_caller]
     pub(crate) fn start_with(desk: &Desk, shape: impl FnOnce(&mut Command)) -> Self {
         let mut command = desk.command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
-        let log = std::fs::File::options().create(true).append(true).open(desk.path("serve.log")).unwrap();
-        command.stdout(Stdio::piped()).stderr(log);
         shape(&mut command);
-        let mut child = command.spawn().unwrap();
+        Self::told(desk, Self::spawned(desk, command))
+    }
+
+    /// A process that is, or becomes, a server.
+    #[track_caller]
+    pub(crate) fn spawned(desk: &Desk, mut command: Command) -> Child {
+        let log = std::fs::File::options().create(true).append(true).open(desk.path("serve.log")).unwrap();
+        command.stdout(Stdio::piped()).stderr(log).spawn().unwrap()
+    }
+
+    /// Waits until it says where it listens.
+    #[track_caller]
+    pub(crate) fn told(desk: &Desk, mut child: Child) -> Self {
         let mut said = serde_json::Deserializer::from_reader(child.stdout.take().unwrap()).into_iter();
         let said: Value = said.next().and_then(Result::ok).unwrap_or_else(|| {
             let log = std::fs::read_to_string(desk.path("serve.log")).unwrap_or_default();
