@@ -67,6 +67,12 @@ impl CtlFile {
         Ok(ctl)
     }
 
+    /// The generation whose rows it holds; None when its path is not one in a session folder.
+    #[must_use]
+    pub fn generation(&self) -> Option<GenerationNo> {
+        self.place.as_ref().map(|(_, no)| *no)
+    }
+
     /// Appends one row with one `write(2)`. It is seen by every reader at once; it survives a loss of power after
     /// [`CtlFile::sync`].
     ///

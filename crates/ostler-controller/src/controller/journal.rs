@@ -151,8 +151,8 @@ impl Controller {
 
     /// Appends a row and applies it.
     pub(super) fn say(&mut self, ev: Event) -> Result<(), ControllerError> {
-        // A `spawn` row stands in a file whose `out` nobody has read yet.
-        let fresh = matches!(ev, Event::Spawn { .. });
+        // In a folder that no child ran in yet nothing was read: what `consumed` counts is the `out` of the one before.
+        let fresh = self.ctl.as_ref().is_some_and(|ctl| ctl.generation() > Some(self.machine.generation()));
         let off = if fresh { 0 } else { self.machine.consumed() };
         let row = Row { at: wall(), off, ev };
         if let Some(ctl) = &mut self.ctl {

@@ -285,3 +285,31 @@ fn both_killed_again_and_again_during_a_turn() {
     session.dead(1);
     stable.finish();
 }
+
+/// What is written down between a folder that was made and the start that it was made for has a place before anything that
+/// its child will say.
+#[test]
+fn what_is_written_to_a_folder_that_no_child_ran_in_does_not_keep_one_from_starting() {
+    let armed = tempfile::tempdir().unwrap();
+    let stable = Stable::with(&[
+        ("OSTLER_CRASH_AT", "folder-made"),
+        ("OSTLER_CRASH_ONCE", armed.path().to_str().unwrap()),
+        ("OSTLER_CRASH_KILLS", "both"),
+    ]);
+    let session = stable.session("turn\n tool Bash {}\n mark up\n until never\n");
+    session.send("work");
+    session.reaches("up");
+    let queued = session.send("and this");
+    session.becomes(queued, DeliveryState::Queued);
+    std::fs::write(armed.path().join("next"), "").unwrap();
+    kill(session.child());
+    until("both to be killed", || std::fs::read_dir(armed.path()).unwrap().next().is_none().then_some(()));
+    session.stable.ostler.stop(session.id).unwrap();
+    stable.ostler.cancel(session.id, queued).unwrap();
+    session.row(2, "the cancel", |ev| matches!(ev, Event::Cancelled { .. }).then_some(()));
+    stable.ostler.resume(session.id).unwrap();
+    session.script("otherwise\n say again\n");
+    session.completes("go on");
+    assert_eq!(session.delivery(queued).state, DeliveryState::Cancelled);
+    stable.finish();
+}

@@ -8,7 +8,7 @@ use ostler_core::machine::{Mode, Phase};
 use ostler_core::record::{RecordEvent, State};
 use ostler_core::rows::{DeliveryState, Outcome};
 use ostler_os::alive::AliveLock;
-use ostler_store::db::Chore;
+use ostler_store::db::{Chore, Fate};
 use std::fs;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -104,6 +104,27 @@ fn a_sweep_ends_the_child_of_a_stopped_session_that_nobody_attends() {
     stable.ostler.sweep().unwrap();
     assert_eq!(stable.ostler.db().chores().unwrap(), []);
     assert_eq!(session.dir.generations().unwrap(), [1], "nothing was started");
+    stable.finish();
+}
+
+/// Nobody is at work, and by the flag nothing is owed but the child, which the store does not even know.
+#[test]
+fn a_close_ends_a_child_that_the_store_never_heard_of() {
+    let once = tempfile::tempdir().unwrap();
+    let file = once.path().join("died");
+    let stable = Stable::with(&[
+        ("OSTLER_CRASH_AT", "after-fork"),
+        ("OSTLER_CRASH_ONCE", file.to_str().unwrap()),
+        ("OSTLER_CRASH_KILLS", "both"),
+    ]);
+    let session = stable.session(BUSY);
+    session.send("work");
+    until("both to be killed", || file.exists().then_some(()));
+    stable.ostler.close(session.id, Fate::Keep, false).unwrap();
+    assert!(!ostler_os::alive::is_busy(&session.generation(1).alive()).unwrap());
+    stable.is_left();
+    assert_eq!(session.dir.generations().unwrap(), [1], "nothing was started");
+    assert_eq!(stable.ostler.db().chores().unwrap(), []);
     stable.finish();
 }
 
