@@ -27,6 +27,7 @@
 //! | `say`, `start` | accepting a message, starting a session |
 //! | `inside` | who may not decide |
 //! | `sweep` | sessions that nobody works on |
+//! | `webhook` | somebody outside is told of questions |
 //! | `reply` | answers that are more than a body |
 //! | `problem` | errors as RFC 9457 says |
 //! | `routes` | one file a subject of the API |
@@ -54,6 +55,7 @@ mod service;
 mod start;
 mod sweep;
 mod token;
+mod webhook;
 
 pub use limits::Limits;
 pub use listen::{ListenError, Wider};
@@ -63,3 +65,4 @@ pub use routes::description;
 pub use serve::{Options, Ready, ServeError, ended, serve};
 pub use service::HandedDown;
 pub use token::{Token, TokenError};
+pub use webhook::{Secret, WebhookError, WebhookOptions};

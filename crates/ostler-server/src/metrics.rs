@@ -30,6 +30,7 @@ pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<[(&'static str, String); 3], Counter>,
     readers: Gauge,
+    webhooks: Family<By, Counter>,
     stored: Stored,
     counted: Mutex<Option<Counted>>,
     /// One counts at a time.
@@ -80,11 +81,18 @@ impl Metrics {
             requests.clone(),
         );
         all.register("sse_readers", "Event streams that are open", readers.clone());
+        let webhooks = Family::<By, Counter>::default();
+        for result in ["sent", "failed", "given_up"] {
+            // So that nothing is 0 and not unknown.
+            drop(webhooks.get_or_create(&[("result", result.to_owned())]));
+        }
+        all.register("webhooks", "Attempts to tell of a question, by what became of them", webhooks.clone());
         stored.register(&mut all);
         Self {
             registry: all,
             requests,
             readers,
+            webhooks,
             stored,
             counted: Mutex::default(),
             counting: tokio::sync::Mutex::default(),
@@ -96,6 +104,11 @@ impl Metrics {
         let labels =
             [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.to_string())];
         self.requests.get_or_create(&labels).inc();
+    }
+
+    /// What became of an attempt to tell of a question: `sent`, `failed`, `given_up`.
+    pub(crate) fn webhook(&self, result: &str) {
+        self.webhooks.get_or_create(&[("result", result.to_owned())]).inc();
     }
 
     /// An event stream is open, for as long as what is given back lives.

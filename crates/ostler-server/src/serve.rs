@@ -11,6 +11,7 @@ use crate::routes;
 use crate::service::{self, HandedDown};
 use crate::sweep::sweep;
 use crate::token::{Token, TokenError};
+use crate::webhook::{Webhook, WebhookError, WebhookOptions};
 use ostler_controller::client::{ClientError, Ostler};
 use ostler_core::ids::Millis;
 use ostler_os::poll::{Interest, Pollable, Poller};
@@ -18,7 +19,7 @@ use ostler_os::signals::{Signal, Signals};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
@@ -37,6 +38,8 @@ pub struct Options {
     pub local: bool,
     /// Somebody stands in front, so that it may listen on more than loopback.
     pub wider: Option<Wider>,
+    /// Whom to tell of questions.
+    pub webhook: Option<WebhookOptions>,
     /// The user whose home it is.
     pub owner: u32,
     /// The wall clock.
@@ -68,6 +71,9 @@ pub enum ServeError {
     /// The home can't be used.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// Nobody can be told of questions.
+    #[error(transparent)]
+    Webhook(#[from] WebhookError),
     /// Nothing to listen on.
     #[error("there is nothing to listen on: no address and no local socket")]
     Nowhere,
@@ -104,7 +110,9 @@ pub async fn serve(
         running.spawn(connection::accept(socket, router, options.limits, places, leaving));
     }
     drop(router);
-    running.spawn(sweep(app));
+    running.spawn(sweep(app.clone()));
+    // Held for as long as the webhook is to work.
+    let _webhook = webhook(&app, &mut options, &home, &told)?;
     let watched = tokio::spawn(service::watched());
     ready(told);
     service::tell_ready();
@@ -142,6 +150,26 @@ fn sockets(options: &mut Options, home: &Path) -> Result<(Vec<Socket>, Option<Pa
         sockets.push(listen::tcp(*address, options.wider.as_ref())?);
     }
     if sockets.is_empty() { Err(ServeError::Nowhere) } else { Ok((sockets, local)) }
+}
+
+/// Starts the webhook's thread, which ends when what is given back is dropped.
+fn webhook(
+    app: &App,
+    options: &mut Options,
+    home: &Path,
+    told: &Ready,
+) -> Result<Option<mpsc::Sender<()>>, ServeError> {
+    let Some(webhook) = options.webhook.take() else { return Ok(None) };
+    let proxy = options.wider.as_ref().and_then(|wider| wider.hosts.first());
+    let base = match proxy {
+        Some(host) => Some(format!("https://{host}")),
+        None => told.addresses.first().map(|address| format!("http://{address}")),
+    };
+    let webhook = Webhook::new(app.clone(), home.to_owned(), webhook, base)?;
+    let (keep, end) = mpsc::channel();
+    let thread = std::thread::Builder::new().name("webhook".to_owned());
+    thread.spawn(move || webhook.run(&end)).map_err(WebhookError::Thread)?;
+    Ok(Some(keep))
 }
 
 fn address(socket: &Socket) -> Option<SocketAddr> {

@@ -20,6 +20,7 @@ mod projection;
 mod rules;
 mod schema;
 mod sessions;
+mod webhooks;
 
 pub use changes::{Change, ChangePage};
 pub use claims::Claim;
@@ -36,6 +37,7 @@ pub use permissions::{Decided, NewDecision, PermissionRow, Winner};
 pub use projection::{Committed, RecordChange};
 pub use rules::RuleAdded;
 pub use sessions::SessionRow;
+pub use webhooks::{WebhookEnd, WebhookRow};
 
 use error::Failure;
 use ostler_os::durable;

@@ -36,6 +36,7 @@ mod it {
     mod serve_http;
     mod serve_ops;
     mod serve_ops_service;
+    mod serve_ops_webhook;
     mod serve_sessions;
     mod terminal;
     mod view_lines;

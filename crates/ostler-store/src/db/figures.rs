@@ -33,7 +33,7 @@ pub struct Figures {
 }
 
 impl Db {
-    /// Counts everything. Takes time that grows with the database: half a second where there are a million rows.
+    /// Counts everything. Takes time that grows with the database: a second where there are a million rows.
     ///
     /// # Errors
     /// The database can't be read.
@@ -47,7 +47,7 @@ impl Db {
                 )?,
                 turns: counts(
                     conn,
-                    "SELECT coalesce(outcome, 'running'), count(*) FROM turn GROUP BY 1",
+                    "SELECT coalesce(outcome, 'running'), count(*) FROM turn GROUP BY outcome",
                 )?,
                 deliveries: counts(conn, "SELECT state, count(*) FROM delivery GROUP BY 1")?,
                 deaths: counts(

@@ -20,3 +20,5 @@ mod permissions;
 mod projections;
 #[path = "db/sessions.rs"]
 mod sessions;
+#[path = "db/webhooks.rs"]
+mod webhooks;

@@ -9,10 +9,14 @@ use crate::json::ServeDocument;
 use clap::{Args, ValueEnum};
 use launch::Program;
 use ostler_os::term::{self, Stream};
-use ostler_server::{HandedDown, Limits, LogFormat, LogLevel, Logging, Options, Ready, ServeError, Wider};
+use ostler_server::{
+    HandedDown, Limits, LogFormat, LogLevel, Logging, Options, Ready, Secret, ServeError, WebhookOptions,
+    Wider,
+};
 use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 /// Where it listens unless told otherwise.
 const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7867);
@@ -42,6 +46,15 @@ pub(super) struct ServeArgs {
     /// A proxy stands in front of it, does TLS, and is called by this name; only so may it listen on more than loopback
     #[arg(long, value_name = "NAME")]
     behind_proxy: Vec<String>,
+    /// Tell this URL of every question that waits, signed; https, or http on loopback
+    #[arg(long, value_name = "URL", requires = "webhook_secret")]
+    webhook: Option<String>,
+    /// The file with the secret that those messages are signed with
+    #[arg(long, value_name = "FILE", requires = "webhook")]
+    webhook_secret: Option<PathBuf>,
+    /// How often one of them is tried, with pauses of 1 s to 5 min
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "webhook")]
+    webhook_attempts: u32,
     /// What log lines on standard error look like [default: text on a terminal, json elsewhere]
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<FormatChoice>,
@@ -78,6 +91,7 @@ pub(super) fn serve(args: &ServeArgs, face: &Face) -> Result<Exit, Failure> {
     let handed_down = HandedDown::take().map_err(ServeError::from)?;
     // Held to the end: it writes what is left.
     let _logging = log(args)?;
+    let webhook = webhook(args)?;
     let ostler = face.open()?;
     let mut listen = args.listen.clone();
     if listen.is_empty() && handed_down.is_empty() && !args.no_tcp {
@@ -87,6 +101,7 @@ pub(super) fn serve(args: &ServeArgs, face: &Face) -> Result<Exit, Failure> {
         handed_down,
         listen,
         local: true,
+        webhook,
         wider: (!args.behind_proxy.is_empty()).then(|| Wider { hosts: args.behind_proxy.clone() }),
         owner: ostler_os::me::uid(),
         now,
@@ -103,6 +118,14 @@ pub(super) fn serve(args: &ServeArgs, face: &Face) -> Result<Exit, Failure> {
     // What still waits for a child is told by the store, not by us.
     runtime.shutdown_background();
     served.map(|()| Exit::Completed)
+}
+
+fn webhook(args: &ServeArgs) -> Result<Option<WebhookOptions>, Failure> {
+    let Some((url, secret)) = args.webhook.clone().zip(args.webhook_secret.as_deref()) else {
+        return Ok(None);
+    };
+    let secret = Secret::of_file(secret).map_err(ServeError::from)?;
+    Ok(Some(WebhookOptions { url, secret, attempts: args.webhook_attempts }))
 }
 
 fn log(args: &ServeArgs) -> Result<Logging, Failure> {

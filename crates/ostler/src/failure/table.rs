@@ -8,7 +8,7 @@ use ostler_controller::client::worktree::WorktreeError;
 use ostler_core::content::BlockError;
 use ostler_core::env::EnvError;
 use ostler_core::spec::SpecError;
-use ostler_server::{ListenError, ServeError};
+use ostler_server::{ListenError, ServeError, WebhookError};
 use ostler_store::db::FindError;
 use ostler_store::{CursorError, DbError, HomeError, JournalError, SessionFileError};
 use std::io;
@@ -236,9 +236,11 @@ impl From<ServeError> for Failure {
         match error {
             ServeError::Client(e) => e.into(),
             ServeError::Listen(ListenError::Taken { .. }) => Self::new(Kind::Conflict, error),
-            ServeError::Listen(ListenError::Wide { .. }) | ServeError::Nowhere => {
-                Self::new(Kind::Usage, error)
-            }
+            ServeError::Listen(ListenError::Wide { .. })
+            | ServeError::Nowhere
+            | ServeError::Webhook(
+                WebhookError::Url | WebhookError::Read { .. } | WebhookError::Short { .. },
+            ) => Self::new(Kind::Usage, error),
             ServeError::Listen(ListenError::Tcp { .. }) => {
                 Self::new(Kind::Server, error).hint("--listen names another address")
             }

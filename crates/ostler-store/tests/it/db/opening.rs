@@ -32,29 +32,32 @@ fn it_is_a_write_ahead_log_with_the_promised_sync() {
 fn a_newer_one_is_refused_only_if_it_says_so() {
     let home = TestHome::new();
     drop(home.db());
+    let number = || raw(&home).query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap();
+    let known = number();
+    let (newer, needed) = (known + 4, known + 2);
     let set = |lowest: i64| {
         let raw = raw(&home);
-        raw.pragma_update(None, "user_version", 7).unwrap();
+        raw.pragma_update(None, "user_version", newer).unwrap();
         raw.execute("UPDATE meta SET value = ?1 WHERE name = 'lowest_reader'", [lowest]).unwrap();
     };
     set(1);
     let db = Db::open(home.home.root(), Durability::Full).unwrap();
     db.insert_session(&session_row(session_id(1))).unwrap();
-    set(5);
+    set(needed);
     let refused = Home::open(home.home.root()).unwrap_err();
-    let HomeError::Db(DbError::Newer { found: 7, lowest_reader: 5, ours: 3, .. }) = &refused else {
+    let HomeError::Db(DbError::Newer { found, lowest_reader, ours, .. }) = &refused else {
         panic!("{refused:?}")
     };
+    assert_eq!((*found, *lowest_reader, *ours), (newer, needed, known));
     let path = home.home.db_path();
     assert_eq!(
         refused.to_string(),
         format!(
-            "{} was written by a newer ostler (schema 7; this one knows up to 3, and readers must know 5); upgrade ostler",
+            "{} was written by a newer ostler (schema {newer}; this one knows up to {known}, and readers must know {needed}); upgrade ostler",
             path.display()
         )
     );
-    let version: i64 = raw(&home).query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 7, "it is left as it was");
+    assert_eq!(number(), newer, "it is left as it was");
 }
 
 #[test]

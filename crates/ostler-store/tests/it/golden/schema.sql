@@ -1,4 +1,4 @@
--- schema 4, lowest reader 1
+-- schema 5, lowest reader 1
 CREATE TABLE change (
     seq     INTEGER PRIMARY KEY,
     session TEXT NOT NULL,
@@ -149,7 +149,23 @@ CREATE TABLE turn (
     PRIMARY KEY (session, no)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE webhook (
+    seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         TEXT NOT NULL UNIQUE, -- the receiver tells a repetition by it
+    session    TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    request_id TEXT NOT NULL,
+    state      TEXT NOT NULL, -- waiting, sent, given_up
+    attempts   INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    next_try   INTEGER NOT NULL,
+    error      TEXT, -- of the last attempt
+    UNIQUE (session, generation, request_id)
+) STRICT;
+
 CREATE UNIQUE INDEX delivery_by_key ON delivery (session, idempotency_key) WHERE idempotency_key IS NOT NULL;
+
+CREATE INDEX delivery_by_state ON delivery (state);
 
 CREATE INDEX delivery_of_session ON delivery (session, seq);
 
@@ -168,5 +184,9 @@ CREATE INDEX session_by_state ON session (state, created_at, id, stopped, closed
 
 CREATE INDEX session_by_time ON session (created_at, id, state, stopped, closed);
 
+CREATE INDEX turn_by_outcome ON turn (outcome, failure);
+
 CREATE INDEX turn_unsettled ON turn (session) WHERE settled_at IS NULL;
+
+CREATE INDEX webhook_waiting ON webhook (next_try, seq) WHERE state = 'waiting';
 
