@@ -5,6 +5,8 @@
 mod argv;
 #[path = "it/argv_properties.rs"]
 mod argv_properties;
+#[path = "it/broker.rs"]
+mod broker;
 #[path = "it/content.rs"]
 mod content;
 #[path = "it/env.rs"]

@@ -16,6 +16,7 @@ mod it {
     mod launcher_command;
     mod launcher_install;
     mod launcher_search;
+    mod real_broker;
     mod real_clear;
     mod real_content;
     mod real_deaths;

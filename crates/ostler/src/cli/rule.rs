@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Examples:
 ///
 ///     ostler rule add allow "Bash(cargo test *)"
-///     ostler rule add deny "Read(**/.env)" --everywhere
+///     ostler rule add deny "Read(/**/.env)" --everywhere
 ///     ostler rule test Bash "cargo test -p core && rm -rf target"
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]

@@ -1,9 +1,11 @@
 //! Whole sessions: keeper, controller and a fake child, driven through the library interface.
 
+mod alone_deciders;
 mod alone_disk;
 mod alone_followers;
 mod alone_memory;
 mod answers;
+mod broker;
 mod bytes;
 mod cancels;
 mod content;

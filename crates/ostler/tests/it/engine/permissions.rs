@@ -33,7 +33,7 @@ pub(crate) fn decide(ostler: &Ostler, session: &Session<'_>, question: &Permissi
 }
 
 /// The answers that its children got.
-fn answers(session: &Session<'_>) -> Vec<serde_json::Value> {
+pub(crate) fn answers(session: &Session<'_>) -> Vec<serde_json::Value> {
     session
         .log()
         .into_iter()
