@@ -530,3 +530,32 @@ fn patterns_fit_what_they_say() {
         assert!(bad.parse::<ostler_core::rule::Pattern>().is_err(), "{bad}");
     }
 }
+
+/// Plays, and says what became of the last question.
+fn last(ops: impl IntoIterator<Item = Op>) -> (PermissionState, Option<String>) {
+    let mut broker = Broker::new(Policy::Ask, false, false);
+    ops.into_iter().for_each(|op| broker.play(op));
+    let row = broker.machine.rows().permissions.last().unwrap().clone();
+    broker.end();
+    (row.state, row.decided_by)
+}
+
+#[test]
+fn what_a_person_said_serves_the_next_child_once_and_only_if_no_child_may_have_read_it() {
+    let yes = || Op::Decide { which: 0, allow: true, edited: false };
+    let served = (PermissionState::Answered, Some("person".to_owned()));
+    let waits = (PermissionState::Open, None);
+    // Stored, or decided and not written.
+    assert_eq!(last([Op::Ask(0), Op::Work(1), yes(), Op::KillChild, Op::Ask(0), Op::Work(9)]), served);
+    assert_eq!(last([Op::Ask(0), yes(), Op::Work(2), Op::KillChild, Op::Ask(0), Op::Work(9)]), served);
+    // Its line was begun: nobody knows how much of it was read.
+    let begun = [Op::Ask(0), yes(), Op::Work(2), Op::KillController, Op::KillChild, Op::Ask(0), Op::Work(9)];
+    assert_eq!(last(begun), waits);
+    // Another call; a second time; a child later.
+    assert_eq!(last([Op::Ask(0), yes(), Op::KillChild, Op::Ask(1), Op::Work(9)]), waits);
+    assert_eq!(
+        last([Op::Ask(0), yes(), Op::KillChild, Op::Ask(0), Op::Work(9), Op::Ask(0), Op::Work(9)]),
+        waits
+    );
+    assert_eq!(last([Op::Ask(0), yes(), Op::KillChild, Op::KillChild, Op::Ask(0), Op::Work(9)]), waits);
+}

@@ -149,6 +149,34 @@ fn options_that_cannot_be_meant() {
 }
 
 #[test]
+fn as_root_claude_is_not_told_to_ask_nothing() {
+    let desk = Desk::new();
+    let words: &[&str] = match ostler_os::limits::is_root() {
+        true => &["claude refuses to run as root", "--permission allow"],
+        false => &["no claude was found"],
+    };
+    let status = if ostler_os::limits::is_root() { 2 } else { 9 };
+    for flag in ["--skip-permissions", "--dangerously-skip-permissions"] {
+        refused(desk.run(&["start", "--no-install", "--credential=api-key", flag, "hi"]), status, words);
+    }
+}
+
+#[test]
+fn rules_that_cannot_be_meant() {
+    let desk = Desk::new();
+    for (pattern, says) in [
+        ("Bash(git:*)", "Bash(git *)"),
+        ("Read(~/x)", "`~` is not known here"),
+        ("mcp__a(b)", "name the tool alone"),
+        ("Bash(", "Bash(git *)"),
+    ] {
+        refused(desk.run(&["rule", "add", "allow", pattern]), 2, &[says]);
+    }
+    refused(desk.run(&["rule", "add", "allow", "AskUserQuestion"]), 2, &["no rule can answer"]);
+    refused(desk.run(&["rule", "rm", "4f3a"]), 7, &["0 rules begin with", "ostler rule ls"]);
+}
+
+#[test]
 fn limits_that_cannot_be_meant() {
     let desk = Desk::new();
     for size in ["0", "much", "-1", "4T", "99999999999999G", ""] {
