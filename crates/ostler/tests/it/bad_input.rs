@@ -157,7 +157,7 @@ fn as_root_claude_is_not_told_to_ask_nothing() {
     };
     let status = if ostler_os::limits::is_root() { 2 } else { 9 };
     for flag in ["--skip-permissions", "--dangerously-skip-permissions"] {
-        refused(desk.run(&["start", "--no-install", "--credential=api-key", flag, "hi"]), status, words);
+        refused(desk.run(&["start", "--lab", "--no-install", flag, "hi"]), status, words);
     }
 }
 

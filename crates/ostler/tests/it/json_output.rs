@@ -68,13 +68,13 @@ fn documents_that_need_no_session() {
     schema.holds("pending", &desk.run(&["pending", "--json"]).exits(0).document());
     let rule = |args: &[&str]| desk.run(&[&["rule"], args, &["--json"]].concat()).exits(0).document();
     let added = rule(&["add", "deny", "Bash(rm *)", "--everywhere", "--expires", "1h"]);
-    schema.holds("rule", &added);
-    schema.holds("rule", &rule(&["ls"]));
+    schema.holds("rule ls", &added);
+    schema.holds("rule ls", &rule(&["ls"]));
     let tried = rule(&["test", "Bash", "true && rm x"]);
     schema.holds("rule test", &tried);
     assert_eq!(tried["effect"], "deny");
     assert_eq!(rule(&["test", "Bash", "true"])["effect"], serde_json::Value::Null);
-    schema.holds("rule", &rule(&["rm", added["rules"][0]["rule"].as_str().unwrap()]));
+    schema.holds("rule ls", &rule(&["rm", added["rules"][0]["rule"].as_str().unwrap()]));
     assert_eq!(rule(&["ls"])["rules"], serde_json::json!([]));
     schema.holds("completions", &desk.run(&["completions", "bash", "--json"]).exits(0).document());
     schema.holds("man", &desk.run(&["man", "pages", "--json"]).exits(0).document());
