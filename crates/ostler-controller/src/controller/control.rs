@@ -153,8 +153,8 @@ impl Face {
         let end = self.unread.iter().position(|b| *b == b'\n')?;
         let line: Vec<u8> = self.unread.drain(..=end).collect();
         match serde_json::from_slice(&line) {
-            Ok(ask) => Some(ask),
-            Err(_) => {
+            Ok(ask) if crate::crash::knows(&ask) => Some(ask),
+            _ => {
                 self.unsent.extend_from_slice(b"{\"is\":\"unknown\"}\n");
                 None
             }

@@ -1,6 +1,6 @@
 //! Another version of ostler takes a running session over.
 
-use super::stable::{Session, Stable, kill, until};
+use super::stable::{Session, Stable, is_dead, kill, until};
 use ostler_core::ctl::Event;
 use ostler_core::rows::{DeliveryState, Outcome};
 use std::io::Write;
@@ -65,6 +65,27 @@ fn a_new_version_takes_over_in_the_middle_of_a_turn() {
     assert_eq!(session.dir.generations().unwrap(), [1]);
     assert_eq!((session.offers(id), session.delivery(id).state), (1, DeliveryState::Completed));
     assert!(session.dead(1).1, "its keeper is still its parent");
+    stable.finish();
+}
+
+/// It can't be asked to, so it is killed: its successor adopts what it had.
+#[test]
+fn a_version_that_knows_no_leave_is_killed_for_the_next() {
+    let (stable, exe) = stable_of("0.0.0");
+    let session = stable.session("turn\n say First{until one} and second.\n");
+    let id = session.send("hello");
+    session.row(1, "the line written", |ev| matches!(ev, Event::Done { .. }).then_some(()));
+    // Whoever sent it was of another version too, so this may not be the first controller; it is the one that stays.
+    let (child, keeper, controller) = (session.child(), session.keeper(), session.controller());
+    install(&exe, "0.0.2");
+    stable.ostler.ensure(session.id).unwrap();
+    assert!(is_dead(controller));
+    until("the adoption", || (adoptions(&session).last()? == "0.0.2").then_some(()));
+    assert_eq!((session.child(), session.keeper()), (child, keeper));
+    session.open("one");
+    assert_eq!(session.wait().outcome, Some(Outcome::Completed));
+    assert_eq!(session.answer(), "First and second.");
+    assert_eq!((session.offers(id), session.delivery(id).state), (1, DeliveryState::Completed));
     stable.finish();
 }
 
