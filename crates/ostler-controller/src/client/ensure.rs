@@ -119,22 +119,32 @@ impl Ostler {
     }
 
     /// Adopts what is owed and has no controller, ends children of sessions that may have none. Every command does it
-    /// once. Gives how many it had to start.
+    /// once. Gives how many it had to start. One that can't be helped keeps nobody else from it.
     ///
     /// # Errors
-    /// The store can't be read.
+    /// The store can't be read; or some session can't be helped, and all others were.
     pub fn sweep(&self) -> Result<u32, ClientError> {
-        let mut started = 0;
+        let (mut started, mut failed) = (0, None);
+        let mut note = |done: Result<bool, ClientError>| match done {
+            Ok(one) => started += u32::from(one),
+            Err(error) => drop(failed.get_or_insert(error)),
+        };
         for session in self.db().sessions_owing()? {
-            if !self.is_attended(session)? && self.unparked(session)? {
-                self.start_keeper(session)?;
-                started += 1;
-            }
+            note(self.adopt_owing(session));
         }
         for (session, chore) in self.db().chores()? {
-            started += u32::from(self.do_chore(session, &chore)?);
+            note(self.do_chore(session, &chore));
         }
-        Ok(started)
+        failed.map_or(Ok(started), Err)
+    }
+
+    /// Starts a keeper where something is owed and nobody is at work; true where it did.
+    fn adopt_owing(&self, session: SessionId) -> Result<bool, ClientError> {
+        let due = !self.is_attended(session)? && self.unparked(session)?;
+        if due {
+            self.start_keeper(session)?;
+        }
+        Ok(due)
     }
 
     pub(super) fn start_keeper(&self, session: SessionId) -> Result<(), ClientError> {

@@ -59,6 +59,48 @@ fn a_session_whose_keeper_and_controller_were_killed_is_adopted_without_any_comm
     office.close();
 }
 
+#[test]
+fn a_session_that_can_not_be_looked_at_keeps_no_other_one_from_being_adopted() {
+    let office = Office::new(TALK);
+    let server = Server::start(&office.desk);
+    // The older one comes first in a sweep.
+    let broken = start(&office, &server, "go");
+    office.reaches("talking");
+    let id = start(&office, &server, "go");
+    let folder = |id: &str| office.desk.home().join("sessions").join(id);
+    let mut locks = Vec::new();
+    for session in [&broken, &id] {
+        let keeper = until("a keeper", || holder(&folder(session).join("keeper.lock")));
+        let controller = until("a controller", || holder(&folder(session).join("lock")));
+        signal("-STOP", &controller);
+        signal("-KILL", &keeper);
+        signal("-KILL", &controller);
+        let lock = folder(session).join("lock");
+        if session == &broken {
+            // A directory can't be locked.
+            std::fs::rename(&lock, office.desk.path("lock")).unwrap();
+            std::fs::create_dir(&lock).unwrap();
+        }
+        locks.push((lock, controller));
+    }
+    let (lock, killed) = locks.pop().unwrap();
+    until("the sweep", || holder(&lock).filter(|pid| *pid != killed));
+    until("a line about the other one", || {
+        lines(&office).iter().any(|line| line["message"] == "the sweep failed").then_some(())
+    });
+    // And that one is adopted as soon as it can be.
+    let (lock, killed) = locks.pop().unwrap();
+    std::fs::remove_dir(&lock).unwrap();
+    std::fs::rename(office.desk.path("lock"), &lock).unwrap();
+    until("the next sweep", || holder(&lock).filter(|pid| *pid != killed));
+    office.open("enough");
+    for session in [&broken, &id] {
+        office.desk.run(&["wait", session, "--timeout", "40s"]).exits(0);
+    }
+    drop(server);
+    office.close();
+}
+
 /// The server's log, as JSON.
 fn lines(office: &Office) -> Vec<Value> {
     let text = std::fs::read_to_string(office.desk.path("serve.log")).unwrap_or_default();
