@@ -4,14 +4,20 @@
 mod deeds;
 mod delivery;
 mod detail;
+mod ledger;
 mod rows;
 mod session;
+mod timeline;
 
 pub(crate) use deeds::{CloseBody, InterruptBody, ResumeBody, StopBody};
 pub(crate) use delivery::{AcceptedBody, DeliveryBody, DeliveryDetail, StartedBody};
 pub(crate) use detail::SessionDetail;
-pub(crate) use rows::{GenerationBody, PermissionBody, SpendBody, TokensBody, TurnBody};
+pub(crate) use ledger::LedgerBody;
+pub(crate) use rows::{
+    GenerationBody, PermissionBody, SpendBody, SpendPage, TokensBody, TurnBody, decision_word,
+};
 pub(crate) use session::SessionBody;
+pub(crate) use timeline::{Happened, HappenedBody};
 
 use ostler_core::ids::Millis;
 use serde::Serialize;

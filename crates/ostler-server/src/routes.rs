@@ -3,9 +3,12 @@
 mod deliveries;
 mod health;
 mod metrics;
+mod ledger;
 mod openapi;
 mod session;
 mod sessions;
+mod timeline;
+mod upkeep;
 
 pub use openapi::description;
 
@@ -31,6 +34,9 @@ fn native() -> OpenApiRouter<App> {
         .merge(session::routes())
         .merge(deliveries::routes())
         .merge(metrics::routes())
+        .merge(timeline::routes())
+        .merge(ledger::routes())
+        .merge(upkeep::routes())
 }
 
 /// All routes of one server.
@@ -60,4 +66,17 @@ fn limit(asked: Option<u32>, usual: u32) -> Result<u32, Problem> {
 /// `after` can't be read.
 fn no_page() -> Problem {
     Problem::bad_request("`after` is not the `next` of a page")
+}
+
+/// Behind which place of a list a page begins.
+fn after_index(after: Option<&str>) -> Result<usize, Problem> {
+    after.map_or(Ok(0), |text| text.parse().map_err(|_| no_page()))
+}
+
+/// A page of a list that only grows, and what `after` is for the next one.
+fn slice<T>(all: &[T], after: usize, limit: u32) -> (&[T], Option<String>) {
+    let left = all.get(after..).unwrap_or_default();
+    let page = &left[..left.len().min(usize::try_from(limit).unwrap_or(usize::MAX))];
+    let end = after.saturating_add(page.len());
+    (page, (end < all.len()).then(|| end.to_string()))
 }

@@ -207,3 +207,16 @@ impl From<&Spend> for SpendBody {
         }
     }
 }
+
+/// A page of what a session spent.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SpendPage {
+    /// What each process spent on each model.
+    pub(crate) items: Vec<SpendBody>,
+    /// What `after` is for the next page; null: this is the last.
+    pub(crate) next: Option<String>,
+    /// Tokens of the whole session.
+    pub(crate) tokens: TokensBody,
+    /// Dollars of the whole session; null: some of it is not known.
+    pub(crate) usd: Option<f64>,
+}
