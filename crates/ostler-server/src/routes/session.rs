@@ -53,7 +53,7 @@ struct Interrupt {
 /// Interrupts the running turn, and answers when claude has confirmed it.
 #[utoipa::path(
     post, path = "/v1/sessions/{session}/interrupt", tag = "sessions", operation_id = "interrupt_session",
-    request_body = Option<Interrupt>,
+    request_body = Interrupt,
     params(("session" = String, Path, description = "The beginning of its id, or its label")),
     responses(
         (status = 200, body = InterruptBody, description = "What became of it"),
@@ -84,7 +84,7 @@ struct Nothing {}
 /// Answers when all of its processes are gone, or when that could not be proven (`not_proven`; it is stopped all the same).
 #[utoipa::path(
     post, path = "/v1/sessions/{session}/stop", tag = "sessions", operation_id = "stop_session",
-    request_body = Option<Nothing>,
+    request_body = Nothing,
     params(("session" = String, Path, description = "The beginning of its id, or its label")),
     responses(
         (status = 200, body = StopBody, description = "What became of it"),
@@ -109,7 +109,7 @@ async fn stop(
 /// Takes a stop back. Starts no turn by itself; messages that no claude was given go on.
 #[utoipa::path(
     post, path = "/v1/sessions/{session}/resume", tag = "sessions", operation_id = "resume_session",
-    request_body = Option<Nothing>,
+    request_body = Nothing,
     params(("session" = String, Path, description = "The beginning of its id, or its label")),
     responses(
         (status = 200, body = ResumeBody, description = "What became of it"),
@@ -156,7 +156,7 @@ struct Close {
 /// Closes a session for good: its claude is ended, messages that wait are taken back.
 #[utoipa::path(
     post, path = "/v1/sessions/{session}/close", tag = "sessions", operation_id = "close_session",
-    request_body = Option<Close>,
+    request_body = Close,
     params(("session" = String, Path, description = "The beginning of its id, or its label")),
     responses(
         (status = 200, body = CloseBody, description = "What became of it"),

@@ -115,7 +115,7 @@ impl CleanedBody {
 
 /// Deletes what nobody needs any more: sessions that were closed long ago, and what kills and crashes left.
 #[utoipa::path(
-    post, path = "/v1/gc", tag = "operations", operation_id = "gc", request_body = Option<Clean>,
+    post, path = "/v1/gc", tag = "operations", operation_id = "gc", request_body = Clean,
     responses((status = 200, body = CleanedBody, description = "What was deleted, or would be"))
 )]
 async fn gc(

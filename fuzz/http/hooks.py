@@ -1,0 +1,35 @@
+"""What a random request must not do, and where it should go.
+
+Random launch specs would rarely start anything, and never the fake claude: most requests get the usual spec. Random names
+hardly ever mean a session: most paths get one that exists. The machine's own programs and the network stay out of it.
+"""
+
+import os
+import random
+
+import schemathesis
+
+SESSIONS = os.environ["FUZZ_SESSIONS"].split()
+# One of the first session.
+DELIVERY = os.environ["FUZZ_DELIVERY"]
+CHOICE = random.Random(7)
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    body = case.body
+    if isinstance(body, dict) and isinstance(body.get("spec"), dict):
+        if CHOICE.random() < 0.7:
+            body["spec"] = {}
+        # The fake claude on PATH is the only program, and nobody is to talk to a model.
+        for name in ("claude", "lab"):
+            body["spec"].pop(name, None)
+    path = case.path_parameters
+    if isinstance(path, dict) and "session" in path and CHOICE.random() < 0.7:
+        path["session"] = CHOICE.choice(SESSIONS)
+        if "delivery" in path:
+            path["session"], path["delivery"] = SESSIONS[0], DELIVERY
+    # Waiting is not what is tried here.
+    headers = case.headers
+    if headers is not None and "Prefer" in headers and "wait" in str(headers["Prefer"]).lower():
+        headers["Prefer"] = "wait=0"
