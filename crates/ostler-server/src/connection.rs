@@ -11,6 +11,7 @@ use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use ostler_controller::client::Decider;
 use ostler_os::ipc::Peer;
 use std::io;
 use std::net::SocketAddr;
@@ -36,6 +37,17 @@ pub(crate) enum Client {
     },
     /// A process of this machine, known by the system.
     Local(Peer),
+}
+
+impl Client {
+    /// Who decides when this one does. What a token opens is not given to children; whom the system does not know is as far
+    /// away.
+    pub(crate) fn decider(self) -> Decider {
+        match self {
+            Self::Local(Peer { pid: Some(pid), .. }) => Decider::Process(pid),
+            Self::Local(_) | Self::Tcp { .. } => Decider::Remote,
+        }
+    }
 }
 
 /// Accepts connections on one socket until `leaving`, then waits for those under way.

@@ -5,7 +5,9 @@ mod deeds;
 mod delivery;
 mod detail;
 mod ledger;
+mod question;
 mod rows;
+mod rule;
 mod session;
 mod timeline;
 
@@ -13,9 +15,11 @@ pub(crate) use deeds::{CloseBody, InterruptBody, ResumeBody, StopBody};
 pub(crate) use delivery::{AcceptedBody, DeliveryBody, DeliveryDetail, StartedBody};
 pub(crate) use detail::SessionDetail;
 pub(crate) use ledger::LedgerBody;
+pub(crate) use question::{DecidedBody, QuestionBody};
 pub(crate) use rows::{
     GenerationBody, PermissionBody, SpendBody, SpendPage, TokensBody, TurnBody, decision_word,
 };
+pub(crate) use rule::{ExplainedBody, RuleBody, RulesBody};
 pub(crate) use session::SessionBody;
 pub(crate) use timeline::{Happened, HappenedBody};
 

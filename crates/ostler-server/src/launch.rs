@@ -57,6 +57,10 @@ pub struct NewSpec {
     pub permission_mode: Option<String>,
     /// Who answers when claude asks: `ask`, `allow`, `deny`, `rules`.
     pub permission: Option<String>,
+    /// A question that nobody answers for so long is denied, and its turn ends: `90s`, `2h`. Default: it waits.
+    pub permission_timeout: Option<String>,
+    /// Answer questions of the model, never tools or plans, with "Continue. Do not ask for confirmation.": five in a turn.
+    pub auto_continue: bool,
     /// claude asks nothing at all. JSON `true` only.
     pub skip_permissions: bool,
     /// The built-in tools to offer, by name; an empty list is none.

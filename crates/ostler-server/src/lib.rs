@@ -25,7 +25,6 @@
 //! | `dto` | what the API takes and gives |
 //! | `found` | what a name in a path means |
 //! | `say`, `start` | accepting a message, starting a session |
-//! | `inside` | who may not decide |
 //! | `sweep` | sessions that nobody works on |
 //! | `webhook` | somebody outside is told of questions |
 //! | `reply` | answers that are more than a body |
@@ -39,7 +38,6 @@ mod dto;
 mod extract;
 mod found;
 mod guard;
-mod inside;
 pub mod launch;
 mod limits;
 mod listen;

@@ -5,6 +5,8 @@ mod health;
 mod metrics;
 mod ledger;
 mod openapi;
+mod permissions;
+mod rules;
 mod session;
 mod sessions;
 mod timeline;
@@ -34,6 +36,8 @@ fn native() -> OpenApiRouter<App> {
         .merge(session::routes())
         .merge(deliveries::routes())
         .merge(metrics::routes())
+        .merge(permissions::routes())
+        .merge(rules::routes())
         .merge(timeline::routes())
         .merge(ledger::routes())
         .merge(upkeep::routes())

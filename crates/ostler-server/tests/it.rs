@@ -3,4 +3,7 @@
 
 mod it {
     mod description;
+    mod faults;
+    mod house;
+    mod limits;
 }

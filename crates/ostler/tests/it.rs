@@ -38,6 +38,8 @@ mod it {
     mod serve_ops;
     mod serve_ops_service;
     mod serve_ops_webhook;
+    mod serve_problems;
+    mod serve_safety;
     mod serve_sessions;
     mod terminal;
     mod view_lines;

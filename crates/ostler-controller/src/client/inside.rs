@@ -33,9 +33,11 @@ impl Decider {
 }
 
 impl Ostler {
+    /// Refuses whoever runs inside the session.
+    ///
     /// # Errors
     /// [`ClientError::Inside`].
-    pub(super) fn refuse_inside(&self, session: SessionId, decider: Decider) -> Result<(), ClientError> {
+    pub fn refuse_inside(&self, session: SessionId, decider: Decider) -> Result<(), ClientError> {
         match decider.pid() {
             Some(pid) if self.is_inside(session, pid) => Err(ClientError::Inside { session }),
             _ => Ok(()),

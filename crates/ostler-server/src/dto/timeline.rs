@@ -123,7 +123,7 @@ impl Happened {
         let mut decided = Self::new(face.at, 6, no as u64, "decided");
         decided.body.generation = Some(face.generation);
         decided.body.request = Some(face.request_id.clone());
-        decided.body.how = Some(super::decision_word(face.decision).to_owned());
+        decided.body.how = Some(super::decision_word(face.reply.decision).to_owned());
         decided.body.detail = Some(face.by.clone());
         Some(decided)
     }

@@ -49,9 +49,9 @@ impl From<ClientError> for Problem {
             | ClientError::Answer(_)
             | ClientError::Input { .. }
             | ClientError::NothingToRemember
-            | ClientError::Pattern(_) => Self::bad_request(error.to_string()),
-            ClientError::TooManyRules { .. } => {
-                conflict("too-many-rules", "There are too many rules", &error)
+            | ClientError::Pattern(_) => Self::bad_request(chain(&error)),
+            ClientError::TooManyRules { limit } => {
+                conflict("too-many-rules", "There are too many rules", &error).with("limit", limit)
             }
             ClientError::PromptTooLarge { limit, .. } => {
                 let detail = error.to_string();
@@ -162,5 +162,25 @@ impl From<Refused> for Problem {
             Fault::Store => store(refused.source.as_ref()),
         };
         refused.hints.into_iter().fold(problem, Self::hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    /// Those that take a disk or another process to be produced.
+    #[test]
+    fn a_full_disk_and_a_busy_store_have_words_of_their_own() {
+        let path = PathBuf::from("/home/ostler.db");
+        let full = DbError::DiskFull { path: path.clone(), source: "no space".into() };
+        assert_eq!(Problem::from(full).status(), StatusCode::INSUFFICIENT_STORAGE);
+        let busy = DbError::Busy { path, waited_ms: 10_000 };
+        let busy = Problem::from(ClientError::Db(busy));
+        assert_eq!(
+            (busy.status(), busy.kind.as_str()),
+            (StatusCode::SERVICE_UNAVAILABLE, "urn:ostler:problem:busy")
+        );
     }
 }

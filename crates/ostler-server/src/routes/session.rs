@@ -178,7 +178,7 @@ async fn close(
     let done = app.desk().patient(move |ostler| {
         let row = found::session(ostler, &name)?;
         if asked.purge {
-            crate::inside::refuse(client, row.id)?;
+            ostler.refuse_inside(row.id, client.decider())?;
         }
         let done = ostler.close(row.id, fate, asked.purge)?;
         Ok::<_, Problem>(CloseBody::of(row.id, done))

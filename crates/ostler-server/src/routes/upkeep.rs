@@ -127,7 +127,7 @@ async fn gc(
     let done = app.desk().patient(move |ostler| {
         for found in ostler.gc(older_than, true)? {
             if let Some(session) = found.session.filter(|_| !asked.dry_run) {
-                crate::inside::refuse(client, session)?;
+                ostler.refuse_inside(session, client.decider())?;
             }
         }
         let found = ostler.gc(older_than, asked.dry_run)?;

@@ -14,7 +14,7 @@ pub(super) struct Program;
 
 impl Launch for Program {
     fn spec(&self, asked: &NewSpec) -> Result<LaunchSpec, Refused> {
-        made(asked).map_err(refused)
+        made(asked).map_err(|failure| refused(failure, asked.claude.is_some()))
     }
 }
 
@@ -50,6 +50,8 @@ fn words(asked: &NewSpec) -> Vec<OsString> {
     words.one("effort", asked.effort.as_ref());
     words.one("permission-mode", asked.permission_mode.as_ref());
     words.one("permission", asked.permission.as_ref());
+    words.one("permission-timeout", asked.permission_timeout.as_ref());
+    words.flag("auto-continue", asked.auto_continue);
     words.flag("skip-permissions", asked.skip_permissions);
     words.list("tools", asked.tools.as_deref());
     words.all("allowed-tools", &asked.allowed_tools);
@@ -100,9 +102,10 @@ impl Words {
     }
 }
 
-fn refused(failure: Failure) -> Refused {
+/// A claude that the request has named itself, and that can't be used, is the request's fault.
+fn refused(failure: Failure, named: bool) -> Refused {
     let fault = match failure.kind {
-        Kind::Claude => Fault::Claude,
+        Kind::Claude if !named => Fault::Claude,
         Kind::Store => Fault::Store,
         _ => Fault::Request,
     };
