@@ -56,13 +56,6 @@ pub(crate) struct New {
 /// killed in between, finds the session that the first one made and says what is still to be said.
 pub(crate) fn start(app: &App, ostler: &Ostler, new: New) -> Result<(SessionId, Accepted), Problem> {
     let id = SessionId(new.id.or_else(|| new.key.as_deref().map(id_of)).unwrap_or_else(Uuid::new_v4));
-    let message = NewMessage {
-        id: DeliveryId(Uuid::new_v4()),
-        content: new.content,
-        mode: Mode::Auto,
-        idempotency_key: new.key.clone(),
-        at: app.now(),
-    };
     refuse_label(new.label.as_deref())?;
     let known = ostler.db().session(id)?.is_some();
     if known && new.key.is_none() {
@@ -76,6 +69,13 @@ pub(crate) fn start(app: &App, ostler: &Ostler, new: New) -> Result<(SessionId, 
             created => created?,
         }
     }
+    let message = NewMessage {
+        id: DeliveryId(Uuid::new_v4()),
+        content: new.content,
+        mode: Mode::Auto,
+        idempotency_key: new.key.clone(),
+        at: app.now(),
+    };
     match say::deliver(ostler, id, &message) {
         Ok(accepted) => Ok((id, accepted)),
         Err(error) => {

@@ -34,6 +34,7 @@ mod it {
     mod real_turns;
     mod reference;
     mod runs;
+    mod serve_history;
     mod serve_http;
     mod serve_ops;
     mod serve_ops_service;

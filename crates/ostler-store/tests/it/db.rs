@@ -14,6 +14,8 @@ mod glance;
 mod limits;
 #[path = "db/opening.rs"]
 mod opening;
+#[path = "db/pages.rs"]
+mod pages;
 #[path = "db/permissions.rs"]
 mod permissions;
 #[path = "db/projections.rs"]
