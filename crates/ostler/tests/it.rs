@@ -17,6 +17,7 @@ mod it {
     mod launcher_install;
     mod launcher_search;
     mod real_broker;
+    mod real_browser;
     mod real_clear;
     mod real_content;
     mod real_deaths;
@@ -34,6 +35,7 @@ mod it {
     mod real_turns;
     mod reference;
     mod runs;
+    mod serve_docs;
     mod serve_history;
     mod serve_http;
     mod serve_ops;
