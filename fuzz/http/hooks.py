@@ -6,6 +6,7 @@ hardly ever mean a session: most paths get one that exists. The machine's own pr
 
 import os
 import random
+import uuid
 
 import schemathesis
 
@@ -13,6 +14,13 @@ SESSIONS = os.environ["FUZZ_SESSIONS"].split()
 # One of the first session.
 DELIVERY = os.environ["FUZZ_DELIVERY"]
 CHOICE = random.Random(7)
+
+
+def is_id(text):
+    try:
+        return bool(uuid.UUID(str(text)))
+    except ValueError:
+        return False
 
 
 @schemathesis.hook
@@ -25,10 +33,14 @@ def before_call(context, case, kwargs):
         for name in ("claude", "lab"):
             body["spec"].pop(name, None)
     path = case.path_parameters
-    if isinstance(path, dict) and "session" in path and CHOICE.random() < 0.7:
+    # What another request has made is left as it is.
+    if isinstance(path, dict) and "session" in path and not is_id(path["session"]) and CHOICE.random() < 0.7:
         path["session"] = CHOICE.choice(SESSIONS)
         if "delivery" in path:
             path["session"], path["delivery"] = SESSIONS[0], DELIVERY
+        # The others want them too.
+        if isinstance(body, dict):
+            body.pop("purge", None)
     # Waiting is not what is tried here.
     headers = case.headers
     if headers is not None and "Prefer" in headers and "wait" in str(headers["Prefer"]).lower():

@@ -67,6 +67,17 @@ fn limit(asked: Option<u32>, usual: u32) -> Result<u32, Problem> {
     }
 }
 
+/// The longest time that is taken, in seconds: a hundred years.
+const MAX_SECONDS: u64 = 3_153_600_000;
+
+/// A time that can be meant.
+fn seconds(name: &str, asked: u64) -> Result<u64, Problem> {
+    match asked {
+        0..=MAX_SECONDS => Ok(asked),
+        _ => Err(Problem::bad_request(format!("`{name}` is {asked}; at most {MAX_SECONDS} are taken"))),
+    }
+}
+
 /// `after` can't be read.
 fn no_page() -> Problem {
     Problem::bad_request("`after` is not the `next` of a page")

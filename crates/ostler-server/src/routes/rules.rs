@@ -83,7 +83,7 @@ struct Add {
     /// The directory (absolute), the label, or the session; none with `everything`.
     place: Option<String>,
     /// It holds for so many seconds. Default: until it is removed.
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, maximum = 3_153_600_000u64)]
     expires_in: Option<u64>,
 }
 
@@ -102,6 +102,10 @@ async fn add(
     Choices(asked): Choices<Add>,
 ) -> Result<Reply<RuleBody>, Problem> {
     let at = app.now();
+    let expires_in = asked.expires_in.map(|seconds| super::seconds("expires_in", seconds)).transpose()?;
+    if expires_in == Some(0) {
+        return Err(Problem::bad_request("`expires_in` is 0; such a rule would never hold"));
+    }
     let rule = app.desk().patient(move |ostler| {
         let milliseconds = |seconds: u64| i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
         let new = NewRule {
@@ -110,7 +114,7 @@ async fn add(
             scope: scope(ostler, asked.scope, asked.place)?,
             pattern: asked.pattern,
             by: "http".to_owned(),
-            expires_at: asked.expires_in.map(|seconds| at.plus(milliseconds(seconds))),
+            expires_at: expires_in.map(|seconds| at.plus(milliseconds(seconds))),
             at,
         };
         Ok::<_, Problem>(ostler.add_rule(&new, client.decider())?)

@@ -73,6 +73,7 @@ struct Clean {
     /// Say what would be deleted, and delete nothing.
     dry_run: bool,
     /// Closed sessions are kept for so many seconds; 30 days unless given.
+    #[schema(maximum = 3_153_600_000u64)]
     older_than: Option<u64>,
 }
 
@@ -123,7 +124,7 @@ async fn gc(
     Extension(client): Extension<Client>,
     Choices(asked): Choices<Clean>,
 ) -> Result<Json<CleanedBody>, Problem> {
-    let older_than = Duration::from_secs(asked.older_than.unwrap_or(KEPT));
+    let older_than = Duration::from_secs(super::seconds("older_than", asked.older_than.unwrap_or(KEPT))?);
     let done = app.desk().patient(move |ostler| {
         for found in ostler.gc(older_than, true)? {
             if let Some(session) = found.session.filter(|_| !asked.dry_run) {
