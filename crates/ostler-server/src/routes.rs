@@ -2,8 +2,8 @@
 
 mod deliveries;
 mod health;
-mod metrics;
 mod ledger;
+mod metrics;
 mod openapi;
 mod permissions;
 mod rules;

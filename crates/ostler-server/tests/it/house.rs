@@ -5,7 +5,7 @@ use ostler_core::env::{Choice, capture};
 use ostler_core::ids::{Millis, SessionId};
 use ostler_core::spec::{LaunchSpec, Launcher, PinnedFile, Resolved};
 use ostler_server::launch::{Launch, NewSpec, Refused};
-use ostler_server::{Limits, Options, Ready, serve};
+use ostler_server::{HandedDown, Limits, Options, Ready, serve};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -48,7 +48,15 @@ impl House {
         let ostler = Ostler::open(&home).unwrap().with_starter(starter);
         let owner = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(&home).unwrap());
         let listen = vec!["127.0.0.1:0".parse().unwrap()];
-        let options = Options { listen, local: false, wider: None, owner, now: || Millis(1_000), limits };
+        let options = Options {
+            listen,
+            handed_down: HandedDown::default(),
+            local: false,
+            wider: None,
+            owner,
+            now: || Millis(1_000),
+            limits,
+        };
         let (told, ready) = mpsc::channel::<Ready>();
         let (end, ended) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
