@@ -56,6 +56,7 @@ impl House {
             owner,
             now: || Millis(1_000),
             limits,
+            webhook: None,
         };
         let (told, ready) = mpsc::channel::<Ready>();
         let (end, ended) = oneshot::channel::<()>();

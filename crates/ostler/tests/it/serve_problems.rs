@@ -25,13 +25,14 @@ impl Seen {
 }
 
 /// Those that need a disk, a store or a program that fails, or a race; each has its own test.
-const ELSEWHERE: [&str; 10] = [
+const ELSEWHERE: [&str; 11] = [
     "busy",
     "claude",
     "controller-unreachable",
     "defect",
     "disk-full",
     "inside",
+    "leaving",
     "no-cursor",
     "slow",
     "store",
