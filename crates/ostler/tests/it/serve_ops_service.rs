@@ -1,8 +1,9 @@
 //! The server below a service manager: what it tells, and the sockets that it is given.
 
 use super::desk::{Desk, repository};
-use super::desk_sessions::{PATIENCE, until};
+use super::desk_sessions::{Office, PATIENCE, until};
 use super::serve_http::{Server, exchange, request};
+use ostler_os::lockfile;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::os::unix::net::{UnixDatagram, UnixStream};
@@ -57,6 +58,34 @@ fn without_a_watchdog_it_says_only_two_things() {
     assert_eq!(manager.next(), "READY=1");
     assert_eq!(server.leave(), Some(0));
     assert_eq!(manager.next(), "STOPPING=1");
+}
+
+#[test]
+fn what_the_manager_says_to_its_service_is_not_said_to_keepers() {
+    let office = Office::new("otherwise\n mark talking\n until enough\n say Hello.\n");
+    let manager = Manager::new(&office.desk);
+    let server = Server::start_with(&office.desk, |command| {
+        command.env("NOTIFY_SOCKET", office.desk.path("notify")).env("WATCHDOG_USEC", "60000000");
+    });
+    assert_eq!(manager.next(), "READY=1");
+    let body = serde_json::json!({"prompt": "hi", "spec": office.http_spec()});
+    let started = server.ask_with("POST", "/v1/sessions", Some(&body), &[("Prefer", "wait=30")]).is(201);
+    let id = started.json()["session"]["id"].as_str().unwrap().to_owned();
+    office.reaches("talking");
+    let lock = office.desk.home().join("sessions").join(&id).join("keeper.lock");
+    let keeper = until("a keeper", || {
+        String::from_utf8(lockfile::note(&lock).ok()?).ok().filter(|pid| !pid.trim().is_empty())
+    });
+    let environment = std::fs::read(format!("/proc/{}/environ", keeper.trim())).unwrap();
+    let names: Vec<_> = environment.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+    assert!(names.iter().any(|name| name.starts_with("PATH=")), "{names:?}");
+    for name in ["NOTIFY_SOCKET=", "WATCHDOG_USEC="] {
+        assert!(!names.iter().any(|have| have.starts_with(name)), "{names:?}");
+    }
+    office.open("enough");
+    office.desk.run(&["wait", &id, "--timeout", "40s"]).exits(0);
+    drop(server);
+    office.close();
 }
 
 /// The server below systemd's own tool, which listens and starts it at the first connection; with what it must be told.
