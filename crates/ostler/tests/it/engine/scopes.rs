@@ -1,11 +1,13 @@
 //! Control groups around each child: what they find, what they bound, and what is said where there are none.
 
 use super::stable::{Session, Stable, is_dead, kill, kill_at_once, until};
+use ostler_controller::client::Stopped;
 use ostler_core::ctl::Event;
 use ostler_core::rows::Outcome;
 use ostler_core::spec::Caps;
 use ostler_os::process::PidFd;
 use ostler_os::scope::{Hierarchies, Scope};
+use ostler_store::db::Fate;
 
 /// The kinds that this machine lets us make, as `OSTLER_TEST_SCOPES` names them, and none at all.
 fn kinds() -> Vec<&'static str> {
@@ -51,6 +53,31 @@ fn a_daemon_is_found_though_keeper_and_controller_were_killed_before() {
             assert!(proven && killed >= 1, "{kind}: {killed}");
             assert!(is_dead(left), "{kind}");
         }
+        stable.finish();
+    }
+}
+
+/// Whoever stops it is told, and nothing is deleted under what may be alive.
+#[test]
+fn a_stop_says_what_it_does_not_prove_and_a_purge_keeps_the_folder() {
+    for purge in [false, true] {
+        let stable = Stable::with(&[("OSTLER_TEST_SCOPES", "none")]);
+        let session = stable.session("");
+        leaves_an_orphan(&session, " until never\n");
+        session.send("hello");
+        let left = orphan(&session);
+        kill_at_once(&session.holders());
+        stable.ostler.ensure(session.id).unwrap();
+        let stopped = if purge {
+            let closed = stable.ostler.close(session.id, Fate::Keep, true).unwrap();
+            assert!(!closed.purged);
+            closed.stopped
+        } else {
+            stable.ostler.stop(session.id).unwrap()
+        };
+        assert!(matches!(stopped, Stopped::Ended { proven: false, .. }), "{stopped:?}");
+        assert!(session.dir.path.exists() && !is_dead(left));
+        kill(left);
         stable.finish();
     }
 }
