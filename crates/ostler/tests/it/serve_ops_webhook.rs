@@ -157,6 +157,10 @@ fn a_question_is_told_once_and_signed() {
     });
     assert_eq!(body["data"], expected);
     assert!(!String::from_utf8_lossy(&told.body).contains("secret prompt"));
+    // What is told leads to the question itself.
+    let url = body["data"]["url"].as_str().unwrap();
+    let path = url.strip_prefix(&format!("http://{}", server.address)).unwrap();
+    assert_eq!(server.get(path).is(200).json()["tool"], "Bash");
     // Told is told, also for the next server.
     until("the queue to be empty", || nothing_waits(&office).then_some(()));
     server.kill();
