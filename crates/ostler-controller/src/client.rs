@@ -11,12 +11,14 @@ use ostler_store::{Cursor, Db, Durability, Follower, Home, Journal};
 use std::path::Path;
 
 mod answer;
+mod base;
 mod cancel;
 mod close;
 mod declare;
 mod deliver;
 mod ensure;
 mod error;
+mod fork;
 mod gc;
 mod halt;
 mod inside;
@@ -25,14 +27,17 @@ mod permissions;
 mod process;
 mod rebuild;
 mod rules;
+mod survey;
 mod talk;
 mod wait;
 pub mod worktree;
 
+pub use base::{NewBase, Trained};
 pub use declare::{Declarer, MAX_NOTE};
 pub use deliver::MAX_KEY;
 pub use ensure::Starter;
 pub use error::ClientError;
+pub use fork::{ForkError, NewFork, Source};
 pub use gc::{Rubbish, RubbishKind};
 pub use inside::Decider;
 pub use permissions::{Choice, MAX_INPUT, Question, QuestionState, Verdict};
@@ -280,6 +285,8 @@ pub struct Summary {
     pub usd: Option<f64>,
     /// Dollars that this turn's generation spent itself; None: not known.
     pub turn_usd: Option<f64>,
+    /// What a fork's first request found in the cache.
+    pub cache: Option<ostler_core::rows::CacheSeen>,
 }
 
 /// What folding a session's journal again showed.

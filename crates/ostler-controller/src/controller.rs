@@ -34,6 +34,7 @@ mod death;
 mod declare;
 mod disk;
 mod error;
+mod fork;
 mod gate;
 mod journal;
 mod lab;
@@ -43,7 +44,7 @@ mod pipe;
 mod start;
 mod stderr;
 mod takeback;
-mod transcript;
+pub(crate) mod transcript;
 mod world;
 
 use crate::keeper::{CONTROLLER_BUSY, CONTROLLER_DONE, CONTROLLER_LEFT, GLANCE};

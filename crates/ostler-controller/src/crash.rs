@@ -65,6 +65,16 @@ pub(crate) fn kills_do_nothing() -> bool {
 /// The one in a command that sends: the message is accepted, and nobody was told.
 pub const IN_SEND: &str = "accepted";
 
+/// Those in a controller that starts a fork, besides [`POINTS`].
+pub const IN_FORK: [&str; 2] = ["spawn-written", "cache-written"];
+
+/// Those in a command that trains a base.
+pub const IN_TRAIN: [&str; 5] =
+    ["base-noted", "base-created", "base-accepted", "base-sealing", "base-sealed"];
+
+/// Those in a command that forks.
+pub const IN_FORKS: [&str; 2] = ["fork-created", "fork-accepted"];
+
 /// Those in a command that closes a session.
 pub const IN_CLOSE: [&str; 4] = ["close-recorded", "close-ended", "close-cancelled", "close-worktree"];
 

@@ -32,6 +32,14 @@ pub enum Start {
         /// Its id.
         conversation: ConversationId,
     },
+    /// It is to begin as a copy of another one: `--resume`, `--fork-session`, `--session-id`. Only until it has a
+    /// transcript of its own.
+    Fork {
+        /// The id that it gets.
+        conversation: ConversationId,
+        /// The conversation that is copied.
+        from: ConversationId,
+    },
 }
 
 /// The whole command line, program first.
@@ -107,6 +115,11 @@ fn conversation(line: &mut Line, start: Start) {
     match start {
         Start::Fresh { conversation } => line.pair("--session-id", &conversation.to_string()),
         Start::Resume { conversation } => line.pair("--resume", &conversation.to_string()),
+        Start::Fork { conversation, from } => {
+            line.pair("--resume", &from.to_string());
+            line.word("--fork-session");
+            line.pair("--session-id", &conversation.to_string());
+        }
     }
 }
 

@@ -108,6 +108,16 @@ impl Content {
             Self::Blocks(blocks) => blocks.json.clone().into_bytes(),
         }
     }
+
+    /// What was stored, to be sent again. It is not checked again.
+    #[must_use]
+    pub fn from_stored(stored: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(stored).into_owned();
+        match serde_json::from_str::<String>(&text) {
+            Ok(text) => Self::Text(text),
+            Err(_) => Self::Blocks(Blocks { json: text }),
+        }
+    }
 }
 
 /// What was stored, as it is written to a child: the same each time. It is not checked again: what was accepted is

@@ -42,6 +42,21 @@ pub enum Event {
         /// The version that the launcher reported when it was resolved.
         version: String,
     },
+    /// The generation begins as a copy of another conversation; follows its [`Event::Spawn`], before the fork.
+    Forks {
+        /// The conversation that is copied.
+        from: ConversationId,
+        /// Tokens that its first request must find in the cache to count as a hit.
+        expected_read: u64,
+        /// A turn that misses is interrupted at once.
+        #[serde(default, skip_serializing_if = "is_false")]
+        interrupt: bool,
+    },
+    /// What a fork's first request found in the cache. The interrupt that may follow has a row of its own.
+    Cache {
+        /// What was found.
+        seen: crate::rows::CacheSeen,
+    },
     /// The child was started.
     Child {
         /// Its process id.

@@ -11,16 +11,20 @@
 //! | [`content`] | what a message says: text, or content blocks that were found good |
 //! | [`ids`] | the names of sessions, deliveries, conversations; wall-clock milliseconds |
 //! | [`ctl`] | the rows of `gen/N/ctl`: what ostler wrote to a child and what it decided |
+//! | [`base`] | what is kept of a trained base: what its forks can expect |
+//! | [`fingerprint`] | everything that can reach the cached prefix, one hash a field |
 //! | [`rows`] | what a journal folds to: the records that the store keeps and can rebuild |
 //!
 //! Everything else in this crate is built on these three.
 
 pub mod answer;
 pub mod argv;
+pub mod base;
 pub mod baseline;
 pub mod content;
 pub mod ctl;
 pub mod env;
+pub mod fingerprint;
 pub mod ids;
 pub mod limits;
 pub mod machine;

@@ -31,9 +31,11 @@
 //! | `machine/settle.rs` | when a turn is over |
 //! | `machine/poison.rs` | what must not be tried again by itself |
 //! | `machine/watch.rs` | a child that owes a message and says nothing |
+//! | `machine/cache.rs` | what a fork found in the cache; what its own forks can find |
 //! | `machine/route.rs` | a delivery becomes a steer, a feed or a wake |
 //! | `machine/decide.rs` | what to do next |
 
+mod cache;
 mod cancel;
 mod child;
 mod ctl;
@@ -58,7 +60,7 @@ use crate::ctl::{Given, Reply};
 use crate::ids::{ConversationId, DeliveryId, GenerationNo, Millis, TurnNo};
 use crate::limits::Limits;
 use crate::record::Declaration;
-use crate::rows::{Outcome, Projection};
+use crate::rows::{LastRequest, Outcome, Projection};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use cancel::CancelStatus;
@@ -105,6 +107,10 @@ pub struct Machine {
     told: BTreeSet<Given>,
     /// Questions whose decision served a later one, of the same.
     given: BTreeSet<Given>,
+    /// The last request of the main lane.
+    last_request: Option<LastRequest>,
+    /// The tools of the last `init`, sorted.
+    tools: Option<Vec<String>>,
 }
 
 /// What an agent said of its session, and in which turn.
@@ -181,6 +187,8 @@ impl Machine {
             parked: None,
             declared: None,
             in_use: None,
+            last_request: None,
+            tools: None,
             refused: poison::Refused::default(),
             told: BTreeSet::new(),
             given: BTreeSet::new(),

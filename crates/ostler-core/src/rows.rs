@@ -46,6 +46,75 @@ pub struct Generation {
     pub killed: u32,
     /// The whole tree was proven gone.
     pub proven: bool,
+    /// What its first request found in the cache, where it had to find something: a fork's first generation.
+    pub cache: Option<CacheSeen>,
+}
+
+/// What a fork's first request found in the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheSeen {
+    /// Tokens that it was to find.
+    pub expected: u64,
+    /// Tokens that it read.
+    pub read: u64,
+    /// Tokens that it wrote.
+    pub written: u64,
+}
+
+/// How a fork's first request compares with what it was to find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheVerdict {
+    /// All of it, or more.
+    Hit,
+    /// Half of it, or more.
+    Partial,
+    /// Less.
+    Miss,
+}
+
+impl CacheVerdict {
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Hit => "hit",
+            Self::Partial => "partial",
+            Self::Miss => "miss",
+        }
+    }
+}
+
+impl CacheSeen {
+    /// How it compares.
+    #[must_use]
+    pub const fn verdict(self) -> CacheVerdict {
+        if self.read >= self.expected {
+            CacheVerdict::Hit
+        } else if self.read >= self.expected.div_ceil(2) {
+            CacheVerdict::Partial
+        } else {
+            CacheVerdict::Miss
+        }
+    }
+}
+
+/// The last request of a conversation's main lane: what a fork of it can find in the cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastRequest {
+    /// The model that answered.
+    pub model: String,
+    /// Its input; the output count is the child's placeholder.
+    pub tokens: Tokens,
+}
+
+impl LastRequest {
+    /// What a copy of the conversation reads when everything is still there: all that this request read or wrote.
+    #[must_use]
+    pub const fn expected_read(&self) -> u64 {
+        let t = self.tokens;
+        t.cache_read.saturating_add(t.cache_write_5m).saturating_add(t.cache_write_1h)
+    }
 }
 
 /// How a turn ended.

@@ -14,6 +14,7 @@
 mod environment;
 mod error;
 mod extra;
+mod fork;
 mod launcher;
 mod model;
 mod permission;
@@ -23,6 +24,7 @@ mod validate;
 pub use environment::{ByName, Credential, Environment, Source};
 pub use error::SpecError;
 pub use extra::{ExtraFlag, parse_extra};
+pub use fork::{Forked, OnMiss, Transcript};
 pub use launcher::{Launcher, PinnedFile, Resolved};
 pub use model::{DEFAULT_MODEL, full_model_id};
 pub use permission::{PermissionMode, PermissionPolicy};
@@ -143,6 +145,9 @@ pub struct LaunchSpec {
     /// The git worktree that ostler made for the session; [`Self::cwd`] is in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
+    /// What the session is a fork of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<Forked>,
 }
 
 /// What follows when the API refused a turn for a while (a rate limit).
@@ -252,6 +257,15 @@ impl Ttl {
             Self::OneHour => "1h",
         }
     }
+
+    /// How long that is, in milliseconds.
+    #[must_use]
+    pub const fn ms(self) -> i64 {
+        match self {
+            Self::FiveMinutes => 5 * 60_000,
+            Self::OneHour => 3_600_000,
+        }
+    }
 }
 
 /// A session on the lab. The port is never stored: each start takes the address of whatever lab runs then.
@@ -304,6 +318,7 @@ impl LaunchSpec {
             on_limit: OnLimit::default(),
             caps: Caps::default(),
             worktree: None,
+            fork: None,
         }
     }
 

@@ -11,6 +11,8 @@ mod broker;
 mod content;
 #[path = "it/env.rs"]
 mod env;
+#[path = "it/fingerprint.rs"]
+mod fingerprint;
 #[path = "it/history.rs"]
 mod history;
 #[path = "it/machine.rs"]

@@ -3,9 +3,11 @@
 //! WAL, so that readers and the one writer don't wait for each other; every write is one `IMMEDIATE` transaction, so
 //! that waiting for another writer happens at its beginning and nowhere else, and is bounded ([`DbError::Busy`]).
 
+mod bases;
 mod changes;
 mod claims;
 mod columns;
+mod costs;
 mod deliveries;
 mod error;
 mod figures;
@@ -23,8 +25,10 @@ mod schema;
 mod sessions;
 mod webhooks;
 
+pub use bases::{ForkRow, Sealing};
 pub use changes::{Change, ChangePage};
 pub use claims::Claim;
+pub use costs::{Cost, CostFilter, CostKey};
 pub use deliveries::{Body, DeliveryRow, Inserted, MAX_INLINE_BODY, Mode, NewDelivery, Pending};
 pub use error::DbError;
 pub use figures::Figures;

@@ -5,6 +5,7 @@
 //! | [`home`] | `$OSTLER_HOME`: finding it, and the reasons to refuse one |
 //! | [`session_dir`] | the paths inside a session folder and a generation folder |
 //! | [`session_file`] | `session.json` |
+//! | [`base_file`] | `base.json` |
 //! | [`ctl_file`] | appending to `gen/N/ctl` |
 //! | [`cursor`] | a place in a journal |
 //! | [`journal`] | reading `out` and `ctl` in folding order, from any cursor, live or cold |
@@ -22,6 +23,7 @@
 //! in `off` **the number of the newest generation**, and they are folded after everything of that generation (0:
 //! before the first). Nothing more is appended to that generation's `ctl` after such a row.
 
+pub mod base_file;
 pub mod ctl_file;
 pub mod cursor;
 pub mod db;

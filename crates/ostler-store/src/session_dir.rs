@@ -26,6 +26,18 @@ impl SessionDir {
         self.path.join("flags.json")
     }
 
+    /// What it is as a trained base, for a database that was lost; see [`crate::base_file`].
+    #[must_use]
+    pub fn base_json(&self) -> PathBuf {
+        self.path.join("base.json")
+    }
+
+    /// Slots of the forks of the session that live, where somebody has limited them.
+    #[must_use]
+    pub fn fork_slots(&self) -> PathBuf {
+        self.path.join("forks")
+    }
+
     /// What a child of the session shows to speak for it.
     #[must_use]
     pub fn token(&self) -> PathBuf {

@@ -14,16 +14,19 @@
 
 mod answer;
 mod approve;
+mod base;
 mod cancel;
 mod close;
 mod closing;
 mod completions;
+mod cost;
 mod created;
 mod declare;
 mod deny;
 mod doctor;
 mod face;
 mod follow;
+mod fork;
 mod found;
 mod gc;
 mod interrupt;
@@ -51,7 +54,9 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Kind, UsageError};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
+pub(crate) use cost::Named;
 use face::Face;
+pub(crate) use fork::Sum;
 pub(crate) use question::argument as argument_of;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -118,6 +123,9 @@ enum Verb {
     Answer(answer::AnswerArgs),
     Rule(rule::RuleArgs),
     Declare(declare::DeclareArgs),
+    Base(base::BaseArgs),
+    Fork(fork::ForkArgs),
+    Cost(cost::CostArgs),
     Gc(gc::GcArgs),
     Serve(serve::ServeArgs),
     Lab(lab::LabArgs),
@@ -180,6 +188,9 @@ fn run_verb(verb: Verb, face: &mut Face) -> Result<Exit, Failure> {
         Verb::Answer(args) => answer::answer(&args, face),
         Verb::Rule(args) => rule::rule(&args, face),
         Verb::Declare(args) => declare::declare(&args, face),
+        Verb::Base(args) => base::base(args, face),
+        Verb::Fork(args) => fork::fork(&args, face),
+        Verb::Cost(args) => cost::cost(&args, face),
         Verb::Gc(args) => gc::gc(&args, face),
         Verb::Serve(args) => serve::serve(&args, face),
         Verb::Lab(args) => lab::lab(&args, face),
@@ -187,6 +198,14 @@ fn run_verb(verb: Verb, face: &mut Face) -> Result<Exit, Failure> {
         Verb::Completions(args) => completions::completions(&args, face),
         Verb::Man(args) => man::man(&args, face),
     }
+}
+
+/// The base of that name.
+fn base_id(
+    ostler: &ostler_controller::client::Ostler,
+    name: &str,
+) -> Result<Option<ostler_core::ids::SessionId>, Failure> {
+    Ok(ostler.db().base_named(name)?.map(|base| base.session))
 }
 
 /// What the parser says, in our form.

@@ -3,6 +3,8 @@
 //!
 //! Two rules: a field is always there, null when it has no value; and fields are only ever added.
 
+mod base;
+mod cost;
 mod doctor;
 mod error;
 mod event;
@@ -12,6 +14,11 @@ mod session;
 mod show;
 mod verbs;
 
+pub(crate) use base::{
+    BaseDocument, BaseListDocument, BaseView, CacheBody, DiffDocument, DiffField, ForkDocument, ForkedBody,
+    ForksEvent, Warmth,
+};
+pub(crate) use cost::CostDocument;
 pub(crate) use doctor::{DoctorDocument, RebuildDocument};
 pub(crate) use error::ErrorDocument;
 pub(crate) use event::{JournalEvent, SessionEvent};

@@ -37,7 +37,7 @@ mod width;
 
 pub use amount::{age, bytes, clock, dollars, duration, rfc3339, tokens};
 pub use argument::key_argument;
-pub use closing::{Closing, closing};
+pub use closing::{Closing, cache_line, closing};
 pub use harmless::{harmless, one_line};
 pub use paint::{Paint, Style};
 pub use said::said;

@@ -11,6 +11,8 @@ mod it {
     mod doctor;
     mod engine;
     mod fake_machine;
+    mod fork_stage;
+    mod forks;
     mod json_fields;
     mod json_output;
     mod launcher_command;
@@ -24,6 +26,7 @@ mod it {
     mod real_declares;
     mod real_exactly_once;
     mod real_faults;
+    mod real_forks;
     mod real_front_door;
     mod real_launcher;
     mod real_modes;

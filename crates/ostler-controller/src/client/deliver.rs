@@ -40,6 +40,10 @@ impl Ostler {
             spec: RawValue::from_string(text).map_err(|e| failed(Box::new(e)))?,
         };
         file.write(&dir).map_err(|e| failed(Box::new(e)))?;
+        if let Some(fork) = &new.spec.fork {
+            // Before its session's row: whoever sees that sees this.
+            self.db().insert_fork(new.id, fork.session, fork.base, !fork.forced.is_empty())?;
+        }
         self.db().insert_session(&SessionRow {
             id: new.id,
             conversation,
@@ -106,6 +110,7 @@ impl Ostler {
             Inserted::ConflictingBody { .. } => Err(ClientError::OtherBody),
             Inserted::Stopped => Err(ClientError::NotTaking { session, state: "stopped" }),
             Inserted::Closed => Err(ClientError::NotTaking { session, state: "closed" }),
+            Inserted::Sealed => Err(ClientError::NotTaking { session, state: "sealed" }),
         }
     }
 }

@@ -129,6 +129,7 @@ impl Ostler {
             Ok(one) => started += u32::from(one),
             Err(error) => drop(failed.get_or_insert(error)),
         };
+        note(self.go_on_training().map(|()| false));
         for session in self.db().sessions_owing()? {
             note(self.adopt_owing(session));
         }

@@ -56,9 +56,12 @@ pub enum ClientError {
     NotTaking {
         /// The session.
         session: SessionId,
-        /// `stopped` or `closed`.
+        /// `stopped`, `closed` or `sealed`.
         state: &'static str,
     },
+    /// A session can't be copied, or not so.
+    #[error(transparent)]
+    Fork(#[from] super::fork::ForkError),
     /// The note of a declaration is too long.
     #[error("the note has {len} bytes; at most {limit} are taken")]
     NoteTooLong {

@@ -7,7 +7,7 @@ use ostler_core::machine::Machine;
 use ostler_core::rows::Projection;
 use ostler_core::spec::LaunchSpec;
 use ostler_store::db::SessionRow;
-use ostler_store::{Flags, Home, SessionFile};
+use ostler_store::{Flags, Home, SessionFile, base_file};
 
 impl Ostler {
     /// Folds every journal again and compares with the store; `repair` replaces what differs, and makes the rows of
@@ -51,6 +51,12 @@ impl Ostler {
         row.record = crate::controller::wanted(&machine, &row.record).unwrap_or_default();
         if let Some(flags) = Flags::read(&dir) {
             (row.record.stopped, row.record.closed) = (flags.stopped, flags.closed);
+        }
+        if let Some(base) = base_file::read(&dir) {
+            self.db().restore_base(&base)?;
+        }
+        if let Some(fork) = LaunchSpec::from_json(file.spec.get()).ok().and_then(|spec| spec.fork) {
+            self.db().insert_fork(session, fork.session, fork.base, !fork.forced.is_empty())?;
         }
         self.db().insert_session(&row)?;
         Ok(true)

@@ -125,6 +125,7 @@ impl Ostler {
             tokens: rows.spend.iter().fold(Tokens::default(), |sum, s| sum.plus(s.tokens)),
             usd: rows.spend.iter().map(|s| s.usd).sum(),
             turn_usd: of_turn.map(|s| s.usd).sum(),
+            cache: rows.generations.iter().find_map(|g| g.cache),
             turn,
         })
     }

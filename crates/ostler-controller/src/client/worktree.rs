@@ -248,9 +248,9 @@ fn is_kept(worktree: &Worktree, commit: &str) -> Result<bool, WorktreeError> {
 }
 
 /// What git printed, without its last line break; what it said where it refused.
-type Said = Result<String, String>;
+pub(super) type Said = Result<String, String>;
 
-fn git(dir: &Path, words: &[&str]) -> Result<Said, WorktreeError> {
+pub(super) fn git(dir: &Path, words: &[&str]) -> Result<Said, WorktreeError> {
     let mut command = Command::new("git");
     command.arg("-C").arg(dir).args(words).env("LC_ALL", "C").stdin(Stdio::null());
     for name in MISLEADING {

@@ -82,7 +82,7 @@ impl Controller {
         Ok(match inserted {
             // Made for another reason, it goes on with the same thing.
             Inserted::New { .. } | Inserted::Same { .. } | Inserted::ConflictingBody { .. } => Some(id),
-            Inserted::Stopped | Inserted::Closed => None,
+            Inserted::Stopped | Inserted::Closed | Inserted::Sealed => None,
         })
     }
 

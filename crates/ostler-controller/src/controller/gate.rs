@@ -34,6 +34,10 @@ pub(super) enum Waits {
     Refused,
     /// For one of the machine's slots.
     Slot,
+    /// For another fork of the same source to end.
+    Forks,
+    /// For the first fork of a cold base to be answered.
+    Canary,
 }
 
 /// What is held, and what is waited for.
@@ -53,6 +57,10 @@ pub(super) struct Gate {
     start: Option<Lock>,
     /// Held as long as the child lives.
     child: Option<Lock>,
+    /// The same, among the forks of one source.
+    pub(super) fork: Option<Lock>,
+    /// Held until the first answer of a fork of a cold base.
+    pub(super) canary: Option<Lock>,
 }
 
 impl Gate {
@@ -65,11 +73,22 @@ impl Gate {
                 "credential refused: sign in again or renew it, then send a message to try it".to_owned()
             }
             Waits::Slot => "waiting for a slot".to_owned(),
+            Waits::Forks => "waiting for another fork to end".to_owned(),
+            Waits::Canary => "waiting for the first fork to warm the cache".to_owned(),
         })
     }
 
     pub(super) const fn waits(&self) -> bool {
         self.waits.is_some()
+    }
+
+    pub(super) fn wait_for(&mut self, what: Waits) {
+        self.waits = Some(what);
+    }
+
+    /// For something that is held for a start or for a child's life.
+    fn waits_for_room(&self) -> bool {
+        matches!(self.waits, Some(Waits::Slot | Waits::Forks | Waits::Canary))
     }
 
     /// No turn may begin, neither by a start nor in a child that is there.
@@ -86,6 +105,9 @@ impl Controller {
         if self.gate.limited() {
             return Ok(false);
         }
+        if !self.may_fork()? {
+            return Ok(false);
+        }
         let dir = self.home.slots_dir();
         if self.gate.child.is_none() {
             self.gate.child = slot(&dir.join("child"), child_slots())?;
@@ -96,6 +118,8 @@ impl Controller {
         if self.gate.start.is_none() {
             // Who waits for the one holds not the other.
             self.gate.child = None;
+            self.gate.fork = None;
+            self.gate.canary = None;
             self.gate.waits = Some(Waits::Slot);
             return Ok(false);
         }
@@ -106,7 +130,7 @@ impl Controller {
     /// A child was taken over: it counts, whether there is a slot for it or not.
     pub(super) fn count_child(&mut self) -> Result<(), ControllerError> {
         self.gate.child = slot(&self.home.slots_dir().join("child"), child_slots())?;
-        Ok(())
+        self.count_fork()
     }
 
     /// Gives back what is not needed any more, and looks whether a limit stands.
@@ -114,10 +138,12 @@ impl Controller {
         if self.machine.phase() == Phase::Cold || self.machine.has_spoken() {
             self.gate.start = None;
         }
-        if self.machine.phase() == Phase::Cold && self.gate.waits != Some(Waits::Slot) {
+        if self.machine.phase() == Phase::Cold && !self.gate.waits_for_room() {
             self.gate.child = None;
+            self.gate.fork = None;
+            self.gate.canary = None;
         }
-        if self.machine.phase() != Phase::Cold && self.gate.waits == Some(Waits::Slot) {
+        if self.machine.phase() != Phase::Cold && self.gate.waits_for_room() {
             self.gate.waits = None;
         }
         if self.gate.probe.is_some() && self.machine.api_answers() {
@@ -275,7 +301,7 @@ impl Controller {
 }
 
 /// A free slot of `count`.
-fn slot(dir: &std::path::Path, count: u64) -> Result<Option<Lock>, ControllerError> {
+pub(super) fn slot(dir: &std::path::Path, count: u64) -> Result<Option<Lock>, ControllerError> {
     durable::create_dir_private(dir)?;
     for n in 0..count {
         if let Some(lock) = lockfile::try_lock(&dir.join(n.to_string()))? {

@@ -88,6 +88,13 @@ impl Controller {
                 self.write_line(Line::Answer { request_id }, bytes)?;
             }
             Action::Expire { deadline } => self.say(Event::Expired { deadline })?,
+            Action::CacheSeen { seen } => {
+                self.say(Event::Cache { seen })?;
+                crash::point("cache-written");
+                // In the store before the next one asks whether the cache is warm.
+                self.commit()?;
+                self.gate.canary = None;
+            }
             Action::Slow { silent } => self.say(Event::Slow { silent })?,
             Action::Park { reason } => self.say(Event::Parked { reason, seen: Some(self.wants.seen) })?,
             Action::BeginTurn => {

@@ -59,6 +59,8 @@ impl Controller {
         let conversation = self.machine.conversation();
         let version = self.spec.launcher.resolved.version.clone();
         self.say(Event::Spawn { generation: no, delivery, conversation, resume, baseline, version })?;
+        crash::point("spawn-written");
+        self.say_what_it_forks()?;
         if let Some(bytes) = prepared.as_ref().ok().and_then(|(launch, ..)| launch.foreign) {
             log(&format!("somebody else has changed the transcript, by {bytes} bytes"));
             self.say(Event::Foreign { bytes })?;
@@ -95,14 +97,18 @@ impl Controller {
         let env = child_env(&self.spec, &parent, &read, &start).map_err(|e| super::error::chain(&e))?;
         let conversation = self.machine.conversation();
         let found = transcript::find_or_link_back(&env, conversation, &self.dir.transcript());
-        let baseline = found.as_deref().map(transcript::baseline).unwrap_or_default();
         let foreign = transcript::foreign(&self.dir, no, conversation, found.as_deref());
         // Where the CLI says that it has the conversation, it has it.
-        let start = if found.is_some() || self.machine.is_in_use() {
-            Start::Resume { conversation }
+        let (start, begins_with) = if found.is_some() || self.machine.is_in_use() {
+            (Start::Resume { conversation }, found)
+        } else if let Some(fork) = self.copies() {
+            let (from, path) = (fork.conversation, self.source_of(fork, &env)?);
+            (Start::Fork { conversation, from }, Some(path))
         } else {
-            Start::Fresh { conversation }
+            (Start::Fresh { conversation }, None)
         };
+        // What was copied was paid for by whoever said it.
+        let baseline = begins_with.as_deref().map(transcript::baseline).unwrap_or_default();
         let launch_dir = self.dir.path.join("launch");
         self.write_launch_files(&launch_dir)?;
         let argv = argv::build(&self.spec, start, platform, &Files::in_dir(&launch_dir))

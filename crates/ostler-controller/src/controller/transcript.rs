@@ -8,14 +8,16 @@ use super::log;
 use ostler_core::baseline::{COST_STATE_PREFIX, baseline_of};
 use ostler_core::ctl::Baseline;
 use ostler_core::ids::{ConversationId, GenerationNo};
+use ostler_core::spec::Transcript;
 use ostler_store::{GenDir, SessionDir};
+use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// The transcript of a conversation. One that was deleted is linked back from the session's own link first.
-pub(super) fn find_or_link_back(
+pub(crate) fn find_or_link_back(
     env: &[(OsString, OsString)],
     conversation: ConversationId,
     own_link: &Path,
@@ -92,6 +94,15 @@ pub(super) fn baseline(path: &Path) -> Baseline {
         }
     }
     baseline_of(&last).unwrap_or_default()
+}
+
+/// A transcript, to know it again: its length and its hash.
+pub(crate) fn print(path: &Path) -> std::io::Result<Transcript> {
+    let mut file = fs::File::open(path)?;
+    let mut hash = Sha256::new();
+    let bytes = std::io::copy(&mut file, &mut hash)?;
+    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Transcript { bytes, sha256 })
 }
 
 /// How long a transcript was when a generation was dead.

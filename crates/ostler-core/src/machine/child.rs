@@ -91,6 +91,8 @@ pub(super) struct Child {
     /// The refusal that the last result told of, to compare with others.
     pub(super) print: Option<String>,
     pub(super) watch: Watch,
+    /// What a fork has to find in the cache.
+    pub(super) expects: Option<super::cache::Expects>,
     /// Denials of this turn that the child announced by itself, and ours.
     pub(super) denied_by_child: u32,
     pub(super) denied_by_us: u32,
@@ -288,6 +290,7 @@ impl Child {
             limit_until: None,
             print: None,
             watch: Watch::new(now),
+            expects: None,
             denied_by_child: 0,
             denied_by_us: 0,
             asking: BTreeMap::new(),

@@ -12,6 +12,8 @@ impl Machine {
     pub fn row(&mut self, row: &Row, now: u64) {
         match &row.ev {
             Event::Spawn { .. } => self.spawning(row, now),
+            Event::Forks { expected_read, interrupt, .. } => self.forking(*expected_read, *interrupt),
+            Event::Cache { seen } => self.cache_seen(*seen),
             Event::Child { .. } => self.with_child(|c| {
                 if c.phase == Phase::Starting {
                     c.phase = Phase::Resident;
@@ -83,6 +85,7 @@ impl Machine {
             garbled: 0,
             killed: 0,
             proven: false,
+            cache: None,
         });
     }
 

@@ -5,6 +5,7 @@ use super::settle::Settling;
 use super::{Machine, Phase};
 use crate::ctl::{Deadline, EndReason, Given, KillReason, Line, Reply};
 use crate::ids::{DeliveryId, Millis};
+use crate::rows::CacheSeen;
 use crate::rule::{Place, Rule};
 
 /// What the machine can't know from the journal.
@@ -189,6 +190,11 @@ pub enum Action {
         /// How long.
         silent: u64,
     },
+    /// Record what a fork's first request found in the cache.
+    CacheSeen {
+        /// What it found.
+        seen: CacheSeen,
+    },
     /// Record that nothing is started by itself any more.
     Park {
         /// Why, and what to do.
@@ -244,6 +250,7 @@ impl Machine {
         self.overdue(child, world)
             .or_else(|| self.unfinished(child, world))
             .or_else(|| self.ending(child, world))
+            .or_else(|| self.cache_watch(child, world))
             .or_else(|| self.wanted(child, world))
             .or_else(|| self.watchdog(child, world))
             .or_else(|| self.questions(child, world))

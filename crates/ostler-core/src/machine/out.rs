@@ -121,6 +121,7 @@ impl Machine {
             generation.credential.clone_from(&line.api_key_source);
         }
         self.renamed(line.common.session_id.as_deref());
+        self.tools_are(&line.tools);
         self.segment_began();
         let cancel_queued = line.capabilities.iter().any(|c| c == "interrupt_cancel_queued_v1");
         self.with_child(|c| {
@@ -245,6 +246,7 @@ impl Machine {
     fn on_assistant(&mut self, line: &Assistant) {
         let lane = line.common.parent_tool_use_id.as_deref();
         self.model_speaks(lane);
+        self.request_seen(line);
         self.with_child(|c| {
             c.passing = None;
             c.observed.answer |= line.error.is_none() && !line.is_synthetic();
@@ -268,6 +270,11 @@ impl Machine {
     fn on_stream(&mut self, line: &StreamEvent) {
         self.model_speaks(line.common.parent_tool_use_id.as_deref());
         let lane = line.common.parent_tool_use_id.as_deref().unwrap_or_default();
+        if let Event::MessageStart { usage: Some(usage), .. } = &line.event
+            && lane.is_empty()
+        {
+            self.found(usage);
+        }
         self.with_child(|c| {
             c.passing = None;
             if lane.is_empty() {

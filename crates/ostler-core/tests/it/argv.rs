@@ -46,6 +46,23 @@ fn a_resume_differs_in_the_conversation_only() {
 }
 
 #[test]
+fn a_fork_resumes_the_other_conversation_under_its_own_id() {
+    let from = "0195c1de-0000-7000-8000-00000000ba5e";
+    let fork = Start::Fork { conversation: conversation(), from: from.parse().unwrap() };
+    let (fork, fresh) = (unix(&full(), fork), unix(&full(), FRESH()));
+    let at = fork.iter().position(|word| word == "--resume").unwrap();
+    let own = conversation().to_string();
+    assert_eq!(
+        fork[at..at + 5],
+        ["--resume", from, "--fork-session", "--session-id", &own].map(OsString::from)
+    );
+    // Nothing else differs: what reaches the prefix is the same.
+    let rest = [&fork[..at], &fork[at + 5..]].concat();
+    let at = fresh.iter().position(|word| word == "--session-id").unwrap();
+    assert_eq!(rest, [&fresh[..at], &fresh[at + 2..]].concat());
+}
+
+#[test]
 fn every_field() {
     insta::assert_snapshot!(lines(&unix(&full(), FRESH())));
 }

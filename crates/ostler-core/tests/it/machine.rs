@@ -19,5 +19,7 @@ mod theme_b;
 mod theme_d;
 #[path = "machine/theme_j.rs"]
 mod theme_j;
+#[path = "machine/theme_k.rs"]
+mod theme_k;
 #[path = "machine/versions.rs"]
 mod versions;

@@ -61,6 +61,12 @@ impl From<ClientError> for Problem {
             ClientError::NotTaking { session, state: "closed" } => {
                 conflict("closed", "The session is closed", &error).with("session", session.to_string())
             }
+            ClientError::NotTaking { session, state: "sealed" } => {
+                conflict("sealed", "The session is a sealed base", &error)
+                    .hint("a base is only copied, by `ostler fork`")
+                    .with("session", session.to_string())
+            }
+            ClientError::Fork(ref fork) => conflict("fork", "The session can't be copied so", fork),
             ClientError::NotTaking { session, .. } => conflict("stopped", "The session is stopped", &error)
                 .hint("POST …/resume takes the stop back")
                 .with("session", session.to_string()),

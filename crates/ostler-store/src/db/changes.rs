@@ -13,7 +13,7 @@ pub struct Change {
     pub seq: u64,
     /// Whose.
     pub session: SessionId,
-    /// What: `session`, `record`, `generation`, `turn`, `delivery`, `permission`, `spend`.
+    /// What: `session`, `record`, `generation`, `turn`, `delivery`, `permission`, `spend`, `base`, `fork`.
     pub kind: String,
 }
 

@@ -2,7 +2,7 @@
 
 use super::columns::{Count, Id, Word, range};
 use super::error::Failure;
-use super::{Db, DbError, changes, sessions};
+use super::{Db, DbError, bases, changes, sessions};
 use crate::session_dir::SessionDir;
 use ostler_core::ids::{DeliveryId, GenerationNo, Millis, SessionId, TurnNo};
 use ostler_core::rows::DeliveryState;
@@ -70,6 +70,8 @@ pub enum Inserted {
     Stopped,
     /// The session is closed.
     Closed,
+    /// It is a sealed base: it is copied and never continued.
+    Sealed,
 }
 
 /// Where a body is.
@@ -286,6 +288,7 @@ fn known(tx: &Transaction<'_>, new: &NewDelivery, hash: &[u8]) -> Result<Option<
     Ok(match row.record {
         record if record.closed => Some(Inserted::Closed),
         record if record.stopped => Some(Inserted::Stopped),
+        _ if bases::is_sealed(tx, new.session)? => Some(Inserted::Sealed),
         _ => None,
     })
 }

@@ -77,6 +77,14 @@ pub enum DbError {
         /// Which.
         id: SessionId,
     },
+    /// The name of a base is taken.
+    #[error("there is a base called {name:?} already (session {session})")]
+    BaseExists {
+        /// The name.
+        name: String,
+        /// Whose it is.
+        session: SessionId,
+    },
     /// There is no such session.
     #[error("there is no session {id}")]
     NoSession {

@@ -159,7 +159,7 @@ impl Db {
     /// The database can't be written.
     pub fn forget_session(&self, id: SessionId) -> Result<(), DbError> {
         self.write("forget a session", |tx| {
-            for table in ["chore", "spend", "permission", "delivery", "turn", "generation"] {
+            for table in ["chore", "base", "fork", "spend", "permission", "delivery", "turn", "generation"] {
                 tx.execute(&format!("DELETE FROM {table} WHERE session = ?1"), [Id(id)])?;
             }
             tx.execute("DELETE FROM rule WHERE scope = 'session' AND place = ?1", [Id(id)])?;

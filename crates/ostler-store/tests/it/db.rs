@@ -1,7 +1,11 @@
 //! The database.
 
+#[path = "db/bases.rs"]
+mod bases;
 #[path = "db/changes.rs"]
 mod changes;
+#[path = "db/costs.rs"]
+mod costs;
 #[path = "db/deliveries.rs"]
 mod deliveries;
 #[path = "db/figures.rs"]

@@ -9,7 +9,7 @@ use ostler_core::ctl::{
 };
 use ostler_core::ids::Millis;
 use ostler_core::record::Declaration;
-use ostler_core::rows::Tokens;
+use ostler_core::rows::{CacheSeen, Tokens};
 use ostler_store::{CtlFile, CtlLine, SessionFile};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -54,10 +54,12 @@ fn kind(event: &Event) -> usize {
         Event::Cancelled { .. } => 19,
         Event::Asked { .. } => 20,
         Event::Exhausted { .. } => 21,
+        Event::Forks { .. } => 22,
+        Event::Cache { .. } => 23,
     }
 }
 
-const KINDS: usize = 22;
+const KINDS: usize = 24;
 
 fn writes() -> Vec<Event> {
     let lines = [
@@ -169,6 +171,9 @@ fn ends() -> Vec<Event> {
     events.push(Event::Cancelled { delivery: delivery_id(1) });
     events.push(Event::Parked { reason: "disk full".into(), seen: None });
     events.push(Event::Parked { reason: "crash loop".into(), seen: Some(17) });
+    events.push(Event::Forks { from: conversation_id(2), expected_read: 12_497, interrupt: false });
+    events.push(Event::Forks { from: conversation_id(2), expected_read: 12_497, interrupt: true });
+    events.push(Event::Cache { seen: CacheSeen { expected: 12_497, read: 12_497, written: 17 } });
     events.push(Event::Note { text: "line\nbreak, \"quotes\", \u{2028}".into() });
     events
 }

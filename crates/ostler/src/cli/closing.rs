@@ -9,7 +9,7 @@ use crate::json::{Ending, ResultDocument, ResultEvent};
 use crate::view::{self, Closing};
 use ostler_controller::client::{Ostler, Summary};
 use ostler_core::ids::SessionId;
-use ostler_core::rows::{Outcome, Turn};
+use ostler_core::rows::{CacheVerdict, Outcome, Turn};
 use std::time::{Duration, Instant};
 
 /// How the end is printed.
@@ -124,6 +124,24 @@ pub(super) fn still_running(
     Ok(exit)
 }
 
+/// The same for one of several: an event where events are printed.
+pub(super) fn late(
+    face: &mut Face,
+    ostler: &Ostler,
+    session: SessionId,
+    label: Option<&str>,
+) -> Result<Exit, Failure> {
+    if !face.json {
+        return still_running(face, ostler, session, label);
+    }
+    let exit = Exit::StillRunning;
+    let summary = ostler.summary(session)?;
+    let go_on = found::go_on(face, ostler, session);
+    let ending = Ending { state: "running", reason: None, answer: None, go_on, exit };
+    face.event(&ResultEvent::of(ResultDocument::of(session, label, &summary, ending)))?;
+    Ok(exit)
+}
+
 fn closing(
     face: &Face,
     ostler: &Ostler,
@@ -147,6 +165,11 @@ fn closing(
         remarks.push(view::clip(&view::one_line(message), 300));
     }
     remarks.extend(turn.map(remarks_of).unwrap_or_default());
+    if summary.cache.is_some_and(|seen| seen.verdict() != CacheVerdict::Hit) {
+        let causes = ostler.miss_causes(session).unwrap_or_default();
+        let why = if causes.is_empty() { "no cause is known".to_owned() } else { causes.join("; ") };
+        remarks.push(format!("the prompt cache did not have the whole prefix: {why}"));
+    }
     let ms = match ended {
         Ended::Answered(answer) => answer.ms,
         _ => turn.and_then(|t| Some(u64::try_from(t.settled_at?.since(t.started_at)).unwrap_or(0))),
@@ -160,6 +183,7 @@ fn closing(
         remarks,
         turns: summary.turns,
         tokens: summary.tokens,
+        cache: summary.cache,
         turn_usd: summary.turn_usd,
         usd: summary.usd,
         session: session.to_string(),

@@ -44,7 +44,12 @@ pub(super) fn go_on(face: &Face, ostler: &Ostler, id: SessionId) -> String {
     match (record.closed, record.stopped) {
         (true, _) => command(face, ostler, &["show"], id),
         (false, true) => resume(face, ostler, id),
-        (false, false) => format!("{} \"…\"", command(face, ostler, &["send", "--watch"], id)),
+        (false, false) => {
+            // A sealed base is only copied.
+            let sealed = ostler.db().base(id).ok().flatten().is_some_and(|base| base.is_sealed());
+            let verb: &[&str] = if sealed { &["fork"] } else { &["send", "--watch"] };
+            format!("{} \"…\"", command(face, ostler, verb, id))
+        }
     }
 }
 

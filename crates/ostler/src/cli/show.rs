@@ -8,9 +8,9 @@ use crate::json::{ShowDocument, Shown};
 use crate::view::{self, Paint, Style, clock, dollars, one_line, tokens};
 use clap::Args;
 use ostler_controller::client::Ostler;
-use ostler_core::ids::DeliveryId;
+use ostler_core::ids::{DeliveryId, SessionId};
 use ostler_core::record::State;
-use ostler_core::rows::Turn;
+use ostler_core::rows::{CacheVerdict, Turn};
 use ostler_core::spec::LaunchSpec;
 use ostler_store::SessionFile;
 use ostler_store::db::SessionRow;
@@ -52,9 +52,18 @@ fn gather(ostler: &Ostler, row: SessionRow) -> Result<Shown, Failure> {
         deliveries: ostler.db().deliveries(row.id)?,
         permissions: ostler.db().permissions(row.id)?,
         summary: ostler.summary(row.id)?,
+        base: ostler.db().base(row.id)?.map(|base| super::base::view(ostler, base)).transpose()?,
+        causes: causes(ostler, row.id)?,
         listed: ls::listed(ostler, row)?,
         dir,
     })
+}
+
+/// Why a fork did not find the whole prefix; nothing for one that did.
+fn causes(ostler: &Ostler, session: SessionId) -> Result<Vec<String>, Failure> {
+    let seen = ostler.summary(session)?.cache;
+    let missed = seen.is_some_and(|seen| seen.verdict() != CacheVerdict::Hit);
+    Ok(if missed { ostler.miss_causes(session)? } else { Vec::new() })
 }
 
 /// How many of the newest turns are listed.
@@ -91,6 +100,7 @@ fn page(face: &Face, ostler: &Ostler, s: &Shown) -> String {
             tokens(written)
         ),
     );
+    page.fork(s);
     page.row("cost", &dollars(s.summary.usd));
     let open = s.listed.questions;
     if open > 0 {
@@ -115,6 +125,24 @@ impl Page {
     fn row(&mut self, name: &str, text: &str) {
         let name = self.paint.apply(Style::Dim, &format!("{name:<11}"));
         self.out.push_str(&format!("{name} {text}\n"));
+    }
+
+    fn fork(&mut self, s: &Shown) {
+        if let Some(base) = &s.base {
+            self.row("base", &format!("{}, {}", one_line(&base.base.name), base.base.state()));
+        }
+        let Some(fork) = &s.spec.fork else { return };
+        self.row("fork of", &fork.session.to_string());
+        for (name, fields) in [("differs", &fork.differs), ("forced", &fork.forced)] {
+            if !fields.is_empty() {
+                self.row(name, &fields.join(", "));
+            }
+        }
+        let expected = format!("{} tokens to be read", tokens(fork.expected_read));
+        self.row("cache", &s.summary.cache.map_or(expected, view::cache_line));
+        if !s.causes.is_empty() {
+            self.row("because", &one_line(&s.causes.join("; ")));
+        }
     }
 
     fn turns(&mut self, turns: &[Turn]) {

@@ -2,6 +2,7 @@
 
 use super::face::Face;
 use super::spec_options::SpecArgs;
+use super::words;
 use crate::failure::{Failure, UsageError};
 use crate::launcher::{self, Install, Progress, Search};
 use claude_lab::Script;
@@ -47,6 +48,28 @@ pub(super) fn spec_with(
     spec.launcher = launcher::find(&search, progress)?.launcher;
     spec.validate(platform)?;
     Ok(spec)
+}
+
+/// The launcher of a stored spec as it would be found now: the same command line, resolved again.
+pub(super) fn launcher_of(spec: &LaunchSpec, face: &Face) -> Result<Launcher, Failure> {
+    let env = spec.launcher.resolved.env.iter().map(|(name, value)| format!("{name}={value}"));
+    let program = std::iter::once(spec.launcher.resolved.program.path.clone());
+    let words = env.chain(program).chain(spec.launcher.resolved.args.iter().cloned());
+    let line = words::command_line(words.map(OsString::from));
+    launcher_of_command(&line, face)
+}
+
+/// The launcher that a command line means.
+pub(super) fn launcher_of_command(line: &str, face: &Face) -> Result<Launcher, Failure> {
+    let parent: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let here = current_dir()?;
+    let mut search = Search::new(&parent, &here);
+    search.command = Some(line);
+    search.install = Install::Refused;
+    let mut shown = Installing::new(face);
+    let found = launcher::find(&search, &mut |p| shown.show(p));
+    shown.end();
+    Ok(found?.launcher)
 }
 
 /// Everything but the launcher.

@@ -82,7 +82,7 @@ pub(super) fn waited(
 }
 
 /// `90`, `90s`, `1.5m`, `2h`, `500ms`.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let bad = || "a time is a number with ms, s, m or h behind it, such as 90s".to_owned();
     let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(at);

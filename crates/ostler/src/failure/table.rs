@@ -3,8 +3,8 @@
 use super::{Failure, Kind, UsageError};
 use crate::launcher::LauncherError;
 use claude_lab::{LabError, ScriptError};
-use ostler_controller::client::ClientError;
 use ostler_controller::client::worktree::WorktreeError;
+use ostler_controller::client::{ClientError, ForkError};
 use ostler_core::content::BlockError;
 use ostler_core::env::EnvError;
 use ostler_core::spec::SpecError;
@@ -18,6 +18,7 @@ impl From<UsageError> for Failure {
         let kind = match &error {
             UsageError::WhichQuestion { .. }
             | UsageError::NoQuestion { .. }
+            | UsageError::NoBase { .. }
             | UsageError::NoMessage { .. }
             | UsageError::WhichRule { .. }
             | UsageError::WhichMessage { .. } => Kind::NotFound,
@@ -54,6 +55,13 @@ impl From<UsageError> for Failure {
             UsageError::NeedsAnswer { session } => Some(format!(
                 "`ostler pending {session}` shows the choices, `ostler answer {session} \"…\"` answers"
             )),
+            UsageError::NoBase { .. } => Some("`ostler base ls --all` shows what there is".to_owned()),
+            UsageError::Change { .. } => Some(
+                "such as --change model=claude-haiku-4-5; `ostler fork --help` names the fields".to_owned(),
+            ),
+            UsageError::PromptLine { .. } => {
+                Some(r#"such as "Say hello", or {"prompt":"Say hello","label":"a"}"#.to_owned())
+            }
             UsageError::NoQuestion { .. } => Some("`ostler pending` shows what is open".to_owned()),
             _ => None,
         };
@@ -100,6 +108,9 @@ impl From<ClientError> for Failure {
                 .hint("`ostler rule ls` lists them, `ostler rule rm` removes some"),
             ClientError::NoteTooLong { .. } => Self::new(Kind::Usage, error),
             ClientError::Undeclared { .. } => Self::new(Kind::Conflict, error),
+            ClientError::Fork(e) => e.into(),
+            ClientError::NotTaking { session, state: "sealed" } => Self::new(Kind::Conflict, error)
+                .hint(format!("a base is only copied: `ostler fork {session} \"…\"`")),
             ClientError::NotTaking { session, state: "stopped" } => Self::new(Kind::Conflict, error)
                 .hint(format!("`ostler resume {session}` takes the stop back")),
             ClientError::Key { .. } => {
@@ -136,6 +147,32 @@ impl From<ClientError> for Failure {
     }
 }
 
+impl From<ForkError> for Failure {
+    fn from(error: ForkError) -> Self {
+        if let ForkError::Worktree(source) = error {
+            return source.into();
+        }
+        let hint = match &error {
+            ForkError::Running { session } => Some(format!("`ostler wait {session}`, then fork it")),
+            ForkError::NotSealed { state: "training", name, .. } => {
+                Some(format!("`ostler base show {name}` says how far it is"))
+            }
+            ForkError::Breaking { .. } => Some(
+                "train another base, or say --force to fork all the same; `ostler base diff` tells what it costs"
+                    .to_owned(),
+            ),
+            ForkError::Stale { name, .. } => Some(format!("`ostler base refresh {name}` trains it anew")),
+            _ => None,
+        };
+        let kind = match &error {
+            ForkError::WithoutEffect { .. } => Kind::Usage,
+            ForkError::Unreadable { .. } => Kind::Store,
+            _ => Kind::Conflict,
+        };
+        hint.into_iter().fold(Self::new(kind, error), Self::hint)
+    }
+}
+
 impl From<WorktreeError> for Failure {
     fn from(error: WorktreeError) -> Self {
         let hint = match &error {
@@ -164,6 +201,7 @@ impl From<DbError> for Failure {
     fn from(error: DbError) -> Self {
         let kind = match &error {
             DbError::NoSession { .. } | DbError::NoDelivery { .. } => Kind::NotFound,
+            DbError::BaseExists { .. } | DbError::SessionExists { .. } => Kind::Conflict,
             _ => Kind::Store,
         };
         Self::new(kind, error)

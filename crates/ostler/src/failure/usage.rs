@@ -82,6 +82,44 @@ pub enum UsageError {
         /// The beginning.
         name: String,
     },
+    /// No base is called so.
+    #[error("{name:?} is no base")]
+    NoBase {
+        /// What was asked for.
+        name: String,
+    },
+    /// The name of a base can't be used.
+    #[error("a base needs a name of 1 to {limit} bytes")]
+    BaseName {
+        /// The limit.
+        limit: usize,
+    },
+    /// A field or value of `--change` that is none.
+    #[error("{change:?} changes nothing that is known")]
+    Change {
+        /// What was said.
+        change: String,
+    },
+    /// A line of JSON that is no prompt.
+    #[error("line {line} of standard input is no prompt")]
+    PromptLine {
+        /// Which, from 1.
+        line: usize,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// Too many at once.
+    #[error("{count} forks are asked for; one command makes {limit} at most")]
+    TooManyForks {
+        /// How many.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// Two of them are to have the same id.
+    #[error("the same id is given twice")]
+    SameId,
     /// A file can't be read.
     #[error("failed to read {}", path.display())]
     File {

@@ -78,6 +78,7 @@ pub(crate) struct ControlEvent {
     exit_signal: Option<i32>,
     killed: Option<u32>,
     proven: Option<bool>,
+    cache: Option<super::CacheBody>,
 }
 
 impl JournalEvent {
@@ -122,6 +123,8 @@ impl ControlEvent {
         use ctl::Event as E;
         match event {
             E::Spawn { .. } => Self { kind: "spawn", ..self },
+            E::Forks { from, .. } => Self { kind: "forks", message: Some(from.to_string()), ..self },
+            E::Cache { seen } => Self { kind: "cache", cache: Some((*seen).into()), ..self },
             E::Child { pid, .. } => Self { kind: "child", pid: Some(*pid), ..self },
             E::Begin { line, .. } => Self { kind: "write", ..self.about(line) },
             E::Done { .. } => Self { kind: "written", ..self },

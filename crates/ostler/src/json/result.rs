@@ -27,6 +27,7 @@ pub(crate) struct ResultDocument {
     tokens: Tokens,
     usd: Option<f64>,
     turn_usd: Option<f64>,
+    cache: Option<super::CacheBody>,
     go_on: String,
     exit: u8,
 }
@@ -104,6 +105,7 @@ impl ResultDocument {
             // An empty sum of floats is -0.
             usd: summary.usd.map(|usd| usd + 0.0),
             turn_usd: summary.turn_usd.map(|usd| usd + 0.0),
+            cache: summary.cache.map(Into::into),
             go_on: ending.go_on,
             exit: ending.exit.code(),
         }

@@ -6,7 +6,7 @@ use crate::view::rfc3339;
 use ostler_controller::client::{Status, Summary};
 use ostler_core::ctl::Exit;
 use ostler_core::rows::{Generation, Projection, Spend, Turn};
-use ostler_core::spec::LaunchSpec;
+use ostler_core::spec::{Forked, LaunchSpec};
 use ostler_store::SessionDir;
 use ostler_store::db::{DeliveryRow, PermissionRow};
 use serde::Serialize;
@@ -23,11 +23,17 @@ pub(crate) struct Shown {
     pub(crate) deliveries: Vec<DeliveryRow>,
     pub(crate) permissions: Vec<PermissionRow>,
     pub(crate) summary: Summary,
+    /// As a trained base.
+    pub(crate) base: Option<super::BaseView>,
+    /// Why a fork did not find its prefix.
+    pub(crate) causes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
 pub(crate) struct ShowDocument {
     session: SessionDocument,
+    base: Option<super::BaseDocument>,
+    fork: Option<ForkBody>,
     process: ProcessBody,
     spec: SpecBody,
     generations: Vec<GenerationBody>,
@@ -39,6 +45,33 @@ pub(crate) struct ShowDocument {
     usd: Option<f64>,
     answer: Option<String>,
     paths: PathsBody,
+}
+
+#[derive(Debug, Serialize)]
+struct ForkBody {
+    source: String,
+    base: Option<String>,
+    expected_read: u64,
+    cache: Option<super::CacheBody>,
+    causes: Vec<String>,
+    on_miss: Option<String>,
+    differs: Vec<String>,
+    forced: Vec<String>,
+    parallel: Option<u32>,
+}
+
+fn fork_body(fork: &Forked, s: &Shown) -> ForkBody {
+    ForkBody {
+        source: fork.session.to_string(),
+        base: fork.base.map(|id| id.to_string()),
+        expected_read: fork.expected_read,
+        cache: s.summary.cache.map(Into::into),
+        causes: s.causes.clone(),
+        on_miss: word_of(&fork.on_miss),
+        differs: fork.differs.clone(),
+        forced: fork.forced.clone(),
+        parallel: fork.parallel,
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -83,6 +116,7 @@ struct GenerationBody {
     garbled: u32,
     killed: u32,
     proven: bool,
+    cache: Option<super::CacheBody>,
 }
 
 #[derive(Debug, Serialize)]
@@ -157,6 +191,8 @@ impl ShowDocument {
     pub(crate) fn of(s: &Shown) -> Self {
         Self {
             session: SessionDocument::of(&s.listed),
+            base: s.base.as_ref().map(super::BaseDocument::of),
+            fork: s.spec.fork.as_ref().map(|fork| fork_body(fork, s)),
             process: ProcessBody {
                 state: s.status.process.clone(),
                 generation: s.status.generation,
@@ -212,6 +248,7 @@ fn generation(g: &Generation) -> GenerationBody {
         garbled: g.garbled,
         killed: g.killed,
         proven: g.proven,
+        cache: g.cache.map(Into::into),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The lines at the end of a run.
 
 use super::{Paint, Style, amount};
-use ostler_core::rows::{Outcome, Tokens};
+use ostler_core::rows::{CacheSeen, Outcome, Tokens};
 
 /// Everything that they say.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct Closing {
     pub turns: u32,
     /// Tokens of the whole session.
     pub tokens: Tokens,
+    /// What a fork's first request found in the cache.
+    pub cache: Option<CacheSeen>,
     /// Dollars that this turn's process spent.
     pub turn_usd: Option<f64>,
     /// Dollars of the whole session.
@@ -48,6 +50,9 @@ pub fn closing(paint: Paint, c: &Closing) -> String {
         out.push('\n');
     };
     row("tokens", &tokens_line(&c.tokens));
+    if let Some(seen) = c.cache {
+        row("cache", &cache_line(seen));
+    }
     row("cost", &cost_line(c));
     let label = c.label.as_deref().map(|l| format!("  ({l})")).unwrap_or_default();
     row("session", &format!("{}{label}", c.session));
@@ -93,6 +98,14 @@ fn tokens_line(t: &Tokens) -> String {
         amount::tokens(t.cache_read),
         amount::tokens(t.cache_write_5m.saturating_add(t.cache_write_1h)),
     )
+}
+
+/// How a fork's first request compares, in words.
+#[must_use]
+pub fn cache_line(seen: CacheSeen) -> String {
+    let (read, expected) = (amount::tokens(seen.read), amount::tokens(seen.expected));
+    let written = amount::tokens(seen.written);
+    format!("{}: read {read} of {expected}, wrote {written}", seen.verdict().word())
 }
 
 fn cost_line(c: &Closing) -> String {

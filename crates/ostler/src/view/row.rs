@@ -1,9 +1,11 @@
 //! What a row of ours shows.
 
+use super::closing::cache_line;
 use super::page::Part;
 use super::{Detail, Style, Texts, View, one_line};
 use ostler_core::ctl::{Deadline, Event, Exit, KillReason, Line, Row};
 use ostler_core::ids::{DeliveryId, GenerationNo};
+use ostler_core::rows::{CacheSeen, CacheVerdict};
 use std::collections::BTreeSet;
 
 /// What rows said before.
@@ -65,12 +67,19 @@ impl View {
             }
             Event::Closed => self.quiet("closed; what waited was taken back"),
             Event::Note { text } => self.quiet(&one_line(text)),
+            Event::Cache { seen } => self.cache(*seen),
+            Event::Forks { .. } => self.quiet("it begins as a copy of another conversation"),
             Event::Spawn { .. } => self.tally.starting(),
             Event::Exhausted { .. } => {
                 self.warn("ostler has answered five questions of this turn itself; this one waits for you");
             }
             Event::Child { .. } | Event::Done { .. } | Event::Asked { .. } | Event::Unknown => {}
         }
+    }
+
+    fn cache(&mut self, seen: CacheSeen) {
+        let text = format!("prompt cache {}", cache_line(seen));
+        if seen.verdict() == CacheVerdict::Hit { self.quiet(&text) } else { self.warn(&text) }
     }
 
     /// For whoever looks on, not for whoever waits for one turn.

@@ -13,6 +13,7 @@ mod continuations;
 mod crashes;
 mod deaths;
 mod declared;
+mod forks;
 mod halts;
 mod holders;
 mod identity;

@@ -258,6 +258,7 @@ fn the_closing_lines() {
         remarks: vec!["claude did not end cleanly".to_owned()],
         turns: 3,
         tokens: Tokens { input: 10, output: 7, cache_read: 12_428, cache_write_5m: 69, cache_write_1h: 0 },
+        cache: None,
         turn_usd: Some(0.000_681),
         usd: None,
         session: "0190f3c2-0000-4000-8000-000000000001".to_owned(),

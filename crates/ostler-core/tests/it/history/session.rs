@@ -612,6 +612,7 @@ impl Session {
                 self.write(Line::Answer { request_id }, bytes)?;
             }
             Action::Expire { deadline } => self.say(Event::Expired { deadline })?,
+            Action::CacheSeen { seen } => self.say(Event::Cache { seen })?,
             Action::Slow { silent } => self.say(Event::Slow { silent })?,
             Action::Park { reason } => {
                 let seen = Some(self.sent.len() as u64);

@@ -7,6 +7,8 @@
 //! | `ask ID interrupt`, `answer R` | a request of ours, the answer to a question: begun and done |
 //! | `decided R allow` `adopted` `ending stop` `kill` `began` `parked WHY` | the row of that name |
 //! | `expired quiet` | a deadline's row |
+//! | `forks 100`, `forks 100 interrupt` | the generation is a fork's that has to read so many tokens |
+//! | `cache 100/90/10` | the row of what it had to read, read, and wrote |
 //! | `settled`, `dead code 0`, `dead signal 9`, `dead unknown`, `dead not-started` | |
 //! | `+500` | so many milliseconds pass |
 //! | `cancel A`, `cancelled A` | A is asked back from the child; taken back from nobody |
@@ -22,7 +24,7 @@ use ostler_core::ctl::{
 use ostler_core::ids::{ConversationId, DeliveryId, Millis};
 use ostler_core::limits::Limits;
 use ostler_core::machine::{Action, Machine, Mode, Pending, Policy, Stored, Wish, World};
-use ostler_core::rows::{Delivery, Permission, Spend, Tokens, Turn};
+use ostler_core::rows::{CacheSeen, Delivery, Permission, Spend, Tokens, Turn};
 use std::fmt::Write as _;
 use uuid::Uuid;
 
@@ -118,6 +120,15 @@ impl Case {
                 let decision = if *decision == "allow" { Decision::Allow } else { Decision::Deny };
                 let (generation, request_id) = (self.machine.generation(), (*request).to_owned());
                 self.stored.push(Stored { generation, request_id, by: "me".into(), reply: reply(decision) });
+            }
+            ["forks", expected, rest @ ..] => {
+                let from = ConversationId(Uuid::from_u128(0xba5e));
+                let (expected_read, interrupt) = (expected.parse().unwrap(), rest == ["interrupt"]);
+                self.row(Event::Forks { from, expected_read, interrupt });
+            }
+            ["cache", numbers] => {
+                let n: Vec<u64> = numbers.split('/').map(|n| n.parse().unwrap()).collect();
+                self.row(Event::Cache { seen: CacheSeen { expected: n[0], read: n[1], written: n[2] } });
             }
             ["adopted"] => self.row(Event::Adopted { pid: 1, version: "v".into() }),
             ["began"] => self.row(Event::TurnBegan { turn: 1 }),
@@ -251,6 +262,9 @@ impl Case {
             }
             Some(Action::Refuse { request_id }) => format!("refuse {request_id}"),
             Some(Action::Expire { deadline }) => format!("expire {}", format!("{deadline:?}").to_lowercase()),
+            Some(Action::CacheSeen { seen }) => {
+                format!("cache {} {}/{}/{}", seen.verdict().word(), seen.expected, seen.read, seen.written)
+            }
             Some(Action::Slow { silent }) => format!("slow {silent}"),
             Some(Action::Park { reason }) => format!("park {}", reason.split(':').next().unwrap()),
             Some(Action::BeginTurn) => "begin turn".to_owned(),
@@ -265,6 +279,7 @@ impl Case {
 /// A line of the child's in short: `running`, `idle`, `init`, `init CONVERSATION`, `queued A`, `started A`,
 /// `completed A`, `cancelled A`, `discarded A`, `refused A`, `replay A`, `told TASK`, `tasks T…`, `task T`,
 /// `task T call=C`, `notified T`, `notified T call=C`, `tool C`, `tool C lane=L`, `tool C message=M`, `done C`, `asks R`, `cancels R`,
+/// `reads READ/WRITTEN`, `reads READ/WRITTEN lane=L` (a message of the model's),
 /// `block`, `stop` (of a streamed message), `status WHAT`, `retry MS`, `limited UNTIL`,
 /// `ok ID`, `ok ID queued=A,B`, `no ID`, `gives ID true`, `lists R…`, `message ID MODEL IN/OUT/READ/W5/W1`, `delta OUT`, `clear`,
 /// `result KIND …` with KIND `success`, `api_error`, `max_turns`, `aborted`, `execution` and `for=A,B`, `rounds=N`,
@@ -318,6 +333,14 @@ fn child_line(text: &str, made: u32) -> String {
             let of = option("message").map_or(String::new(), |m| format!(r#""id":"{m}","#));
             format!(
                 r#"{{"type":"assistant",{uuid},"parent_tool_use_id":{lane},"message":{{{of}"role":"assistant","content":[{{"type":"tool_use","id":"{call}","name":"{name}","input":{{}}}}]}}}}"#
+            )
+        }
+        ["reads", numbers, ..] => {
+            let lane = option("lane").map_or("null".to_owned(), |l| format!("\"{l}\""));
+            let (read, written) = numbers.split_once('/').unwrap();
+            let usage = usage(amount(&format!("1/1/{read}/{written}/0")).0);
+            format!(
+                r#"{{"type":"assistant",{uuid},"parent_tool_use_id":{lane},"message":{{"id":"m{made}","model":"m","role":"assistant","content":[{{"type":"text","text":"x"}}],"usage":{usage}}}}}"#
             )
         }
         ["done", call] => format!(

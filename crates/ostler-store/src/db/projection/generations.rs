@@ -18,7 +18,7 @@ impl Folded for Generation {
     fn load(conn: &Connection, session: SessionId) -> rusqlite::Result<Vec<Self>> {
         conn.prepare_cached(
             "SELECT no, conversation, resumed, version, model, credential, started_at, ended_at, exit, garbled, killed,
-             proven FROM generation WHERE session = ?1 ORDER BY no",
+             proven, cache FROM generation WHERE session = ?1 ORDER BY no",
         )?
         .query_map([Id(session)], read)?
         .collect()
@@ -39,11 +39,12 @@ impl Folded for Generation {
             garbled,
             killed,
             proven,
+            cache,
         } = self;
         tx.prepare_cached(
             "INSERT OR REPLACE INTO generation (session, host, no, conversation, resumed, version, model, credential,
-             started_at, ended_at, exit, garbled, killed, proven)
-             VALUES (?1, (SELECT host FROM session WHERE id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+             started_at, ended_at, exit, garbled, killed, proven, cache)
+             VALUES (?1, (SELECT host FROM session WHERE id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
         .execute(params![
             Id(session),
@@ -59,6 +60,7 @@ impl Folded for Generation {
             garbled,
             killed,
             proven,
+            cache.map(Json),
         ])?;
         Ok(())
     }
@@ -84,5 +86,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Generation> {
         garbled: row.get("garbled")?,
         killed: row.get("killed")?,
         proven: row.get("proven")?,
+        cache: row.get::<_, Option<Json<_>>>("cache")?.map(|cache| cache.0),
     })
 }

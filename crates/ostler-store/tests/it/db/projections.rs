@@ -5,8 +5,8 @@ use ostler_core::ctl::{Decision, Exit};
 use ostler_core::ids::Millis;
 use ostler_core::record::State;
 use ostler_core::rows::{
-    Delivery, DeliveryState, Generation, Outcome, Permission, PermissionKind, PermissionState, Projection,
-    Spend, SpendMethod, Tokens, Turn,
+    CacheSeen, Delivery, DeliveryState, Generation, Outcome, Permission, PermissionKind, PermissionState,
+    Projection, Spend, SpendMethod, Tokens, Turn,
 };
 use ostler_store::DbError;
 use ostler_store::db::{Body, Committed, RecordChange};
@@ -48,6 +48,7 @@ fn generation(no: u32) -> Generation {
         garbled: no,
         killed: 3,
         proven: no == 1,
+        cache: (no == 1).then_some(CacheSeen { expected: 100, read: 90, written: 10 }),
     }
 }
 

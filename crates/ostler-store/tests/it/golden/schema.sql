@@ -1,4 +1,13 @@
--- schema 5, lowest reader 1
+-- schema 6, lowest reader 1
+CREATE TABLE base (
+    session    TEXT PRIMARY KEY NOT NULL,
+    name       TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    sealed_at  INTEGER, -- NULL: it is being trained
+    retired_at INTEGER,
+    base       TEXT NOT NULL -- JSON of all of it; the columns above are read out of it
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE change (
     seq     INTEGER PRIMARY KEY,
     session TEXT NOT NULL,
@@ -32,6 +41,13 @@ CREATE TABLE delivery (
     answer_end      INTEGER
 , continues TEXT) STRICT;
 
+CREATE TABLE fork (
+    session TEXT PRIMARY KEY NOT NULL,
+    source  TEXT NOT NULL,
+    base    TEXT, -- the trained base at the root of it
+    forced  INTEGER NOT NULL -- it differs in what breaks the prefix: it keeps nothing warm
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE generation (
     session      TEXT NOT NULL,
     no           INTEGER NOT NULL,
@@ -46,7 +62,7 @@ CREATE TABLE generation (
     exit         TEXT, -- JSON
     garbled      INTEGER NOT NULL,
     killed       INTEGER NOT NULL,
-    proven       INTEGER NOT NULL,
+    proven       INTEGER NOT NULL, cache TEXT,
     PRIMARY KEY (session, no)
 ) STRICT, WITHOUT ROWID;
 
@@ -163,6 +179,10 @@ CREATE TABLE webhook (
     UNIQUE (session, generation, request_id)
 ) STRICT;
 
+CREATE UNIQUE INDEX base_alive ON base (name) WHERE sealed_at IS NOT NULL AND retired_at IS NULL;
+
+CREATE UNIQUE INDEX base_in_training ON base (name) WHERE sealed_at IS NULL AND retired_at IS NULL;
+
 CREATE UNIQUE INDEX delivery_by_key ON delivery (session, idempotency_key) WHERE idempotency_key IS NOT NULL;
 
 CREATE INDEX delivery_by_state ON delivery (state);
@@ -171,6 +191,10 @@ CREATE INDEX delivery_of_session ON delivery (session, seq);
 
 CREATE INDEX delivery_pending ON delivery (session, seq)
     WHERE state IN ('accepted', 'written', 'queued', 'started');
+
+CREATE INDEX fork_of_base ON fork (base, session) WHERE base IS NOT NULL;
+
+CREATE INDEX fork_of_source ON fork (source, session);
 
 CREATE INDEX generation_alive ON generation (session) WHERE ended_at IS NULL;
 

@@ -127,6 +127,24 @@ impl Stable {
         self.session_with(id, spec, folder)
     }
 
+    /// The launch spec of a session to come whose children play `script`, with a program that is pinned as it is.
+    pub(crate) fn spec_for(&self, id: SessionId, script: &str) -> LaunchSpec {
+        let folder = self.path("gates").join(id.to_string());
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("script"), script).unwrap();
+        let mut spec = self.spec(&folder);
+        let program = &mut spec.launcher.resolved.program;
+        let metadata = fs::metadata(&program.path).unwrap();
+        let since = metadata.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap();
+        (program.size, program.mtime_ns) = (metadata.len(), since.as_nanos().try_into().unwrap());
+        spec
+    }
+
+    /// A session that was made in another way.
+    pub(crate) fn known(&self, id: SessionId, folder: PathBuf) -> Session<'_> {
+        Session { stable: self, id, dir: self.ostler.home().session(id), folder }
+    }
+
     /// A session with a launch spec of its own.
     pub(crate) fn session_with(&self, id: SessionId, spec: LaunchSpec, folder: PathBuf) -> Session<'_> {
         self.ostler.create(&NewSession { id, label: None, spec, at: now() }).unwrap();
