@@ -55,7 +55,7 @@ struct Stage {
 
 impl Stage {
     fn new(claude: &Path) -> Self {
-        let script = Script::parse("otherwise\n  say You asked about $text.\n").unwrap();
+        let script = Script::parse("otherwise\n  say Understood.\n").unwrap();
         let lab = LabThread::start(LabConfig { scripts: vec![script], ..LabConfig::default() }).unwrap();
         let folder = tempfile::tempdir().unwrap();
         for name in ["user", "work", "tmp"] {
