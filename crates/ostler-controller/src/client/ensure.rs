@@ -9,6 +9,7 @@ use super::talk::{PROMPT_ANSWER, ask};
 use super::{ClientError, Ostler};
 use crate::protocol::{Answer, Ask};
 use ostler_core::ids::SessionId;
+use ostler_core::machine::Phase;
 use ostler_os::lockfile;
 use ostler_os::process::PidFd;
 use ostler_os::spawn::{self, SpawnError};
@@ -102,7 +103,22 @@ impl Ostler {
     /// its first controller may have died before, and one of a stopped session is to be ended.
     pub(super) fn owes(&self, session: SessionId) -> Result<bool, ClientError> {
         Ok(self.child_lives(session)
-            || self.db().sessions_owing()?.contains(&session) && self.unparked(session)?)
+            || self.db().sessions_owing()?.contains(&session) && self.unparked(session)?
+            || self.is_unburied(session)?)
+    }
+
+    /// Its last child is dead, and everybody who could have written that down and killed what it left behind died with
+    /// it, before the store heard of the generation.
+    pub(super) fn is_unburied(&self, session: SessionId) -> Result<bool, ClientError> {
+        let last = self.home().session(session).generations().unwrap_or_default().last().copied();
+        let Some(no) = last.filter(|no| *no > 0) else { return Ok(false) };
+        let rows = self.db().load_projection(session)?;
+        if rows.generations.iter().any(|row| row.no == no && row.ended_at.is_some()) {
+            return Ok(false);
+        }
+        // A folder alone, without a start, is nothing to come back for.
+        let machine = super::rebuild::fold_machine(self.home(), session)?;
+        Ok(machine.phase() != Phase::Cold || machine.open_turn().is_some())
     }
 
     /// Why neither keeper nor controller could even note who they are.

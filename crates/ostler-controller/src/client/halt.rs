@@ -79,7 +79,7 @@ impl Ostler {
             // The record says what is to be done, and its controller does it.
             return Ok(false);
         }
-        if self.child_lives(session) {
+        if self.child_lives(session) || self.is_unburied(session)? {
             self.start_keeper(session)?;
             return Ok(true);
         }

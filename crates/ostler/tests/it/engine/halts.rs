@@ -128,6 +128,36 @@ fn a_close_ends_a_child_that_the_store_never_heard_of() {
     stable.finish();
 }
 
+/// The child has died by itself, and with it nobody is left who knows that there was one, but the journal.
+#[test]
+fn a_stop_and_a_close_bury_a_child_that_the_store_never_heard_of() {
+    for close in [false, true] {
+        let once = tempfile::tempdir().unwrap();
+        let file = once.path().join("died");
+        let stable = Stable::with(&[
+            ("OSTLER_CRASH_AT", "after-fork"),
+            ("OSTLER_CRASH_ONCE", file.to_str().unwrap()),
+            ("OSTLER_CRASH_KILLS", "both"),
+        ]);
+        let session = stable.session("start\n until go\n exit 1\n");
+        session.send("work");
+        until("both to be killed", || file.exists().then_some(()));
+        session.open("go");
+        let alive = session.generation(1).alive();
+        until("the child to leave", || (!ostler_os::alive::is_busy(&alive).unwrap()).then_some(()));
+        if close {
+            stable.ostler.close(session.id, Fate::Keep, false).unwrap();
+        } else {
+            stable.ostler.stop(session.id).unwrap();
+        }
+        session.dead(1);
+        stable.is_left();
+        let rebuilt = stable.ostler.rebuild(false).unwrap();
+        assert!(rebuilt.iter().all(|one| one.differs.is_empty()), "{rebuilt:?}");
+        stable.finish();
+    }
+}
+
 #[test]
 fn a_lost_database_is_made_again_from_the_folders_with_what_people_had_said() {
     let stable = Stable::new();
