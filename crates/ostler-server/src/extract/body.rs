@@ -7,7 +7,9 @@ use axum::extract::FromRequest;
 use axum::http::{Request, StatusCode};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// A body that carries a message, and may be large.
@@ -80,6 +82,10 @@ fn too_large(limit: usize) -> Problem {
 
 /// The error says the place.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // A list would be taken for the fields in their order.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Problem::bad_request("the body is a list; an object is needed"));
+    }
     serde_json::from_slice(bytes).map_err(|error| {
         let what =
             if error.is_data() { "the body is not what this path takes" } else { "the body is no JSON" };
@@ -87,4 +93,17 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
             .with("line", error.line())
             .with("column", error.column())
     })
+}
+
+/// For a field that is an object: a list would be taken for its fields in their order.
+pub(crate) fn object<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    if raw.get().starts_with('[') {
+        return Err(D::Error::custom("a list; an object is needed"));
+    }
+    serde_json::from_str(raw.get()).map_err(D::Error::custom)
 }

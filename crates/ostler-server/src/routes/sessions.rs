@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::dto::{DeliveryBody, Page, SessionBody, StartedBody};
-use crate::extract::{Key, Message, Query, Wait};
+use crate::extract::{Key, Message, Query, Wait, object};
 use crate::launch::NewSpec;
 use crate::problem::Problem;
 use crate::reply::Reply;
@@ -138,7 +138,7 @@ struct NewSession {
     #[schema(min_length = 1, max_length = 256)]
     key: Option<String>,
     /// How its children start.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     spec: NewSpec,
 }
 

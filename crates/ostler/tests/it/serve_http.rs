@@ -56,6 +56,8 @@ impl Server {
         let mut said = serde_json::Deserializer::from_reader(child.stdout.take().unwrap()).into_iter();
         let said: Value = said.next().and_then(Result::ok).unwrap_or_else(|| {
             let log = std::fs::read_to_string(desk.path("serve.log")).unwrap_or_default();
+            let _ = child.kill();
+            let _ = child.wait();
             panic!("the server says nothing: {log}")
         });
         let text = |value: &Value| value.as_str().unwrap().to_owned();

@@ -68,6 +68,8 @@ fn every_kind_of_error_over_http() {
         server.raw("POST", "/v1/sessions", Some(b"{\n\"prompt\": }"), &[("Authorization", &bearer(&server))]);
     let broken = seen.is(broken, 400, "bad-request");
     assert_eq!((&broken["with"]["line"], &broken["with"]["column"]), (&2.into(), &11.into()));
+    seen.is(server.post("/v1/gc", &json!([true])), 400, "bad-request");
+    seen.is(server.post("/v1/sessions", &json!({"prompt": "hi", "spec": []})), 400, "bad-request");
     seen.is(server.get("/v1/sessions?limit=0"), 400, "bad-request");
     seen.is(server.get("/v1/sessions?colour=red"), 400, "bad-request");
     seen.is(server.get("/v1/sessions?after=nonsense"), 400, "bad-request");
