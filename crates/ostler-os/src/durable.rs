@@ -103,6 +103,14 @@ pub fn open_private(path: &Path) -> Result<File, PathError> {
     options.open(path).map_err(|source| PathError::new("open", path, source))
 }
 
+/// Takes away what others may do with a file of ours.
+///
+/// # Errors
+/// When it is not there, or not ours.
+pub fn protect(path: &Path) -> Result<(), PathError> {
+    platform::protect(path).map_err(|source| PathError::new("protect", path, source))
+}
+
 /// Bytes that this user can still write on the file system of `path`.
 ///
 /// # Errors

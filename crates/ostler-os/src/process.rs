@@ -82,6 +82,14 @@ impl PidFd {
         self.0.kill()
     }
 
+    /// Asks it to end (SIGTERM); false when it was dead and reaped already.
+    ///
+    /// # Errors
+    /// As [`PidFd::kill`].
+    pub fn terminate(&self) -> io::Result<bool> {
+        self.0.terminate()
+    }
+
     /// Stops it where it is (SIGSTOP) until [`PidFd::go_on`]; false when it was dead and reaped already.
     ///
     /// # Errors

@@ -8,5 +8,5 @@
 mod body;
 mod parts;
 
-pub(crate) use body::{Choices, Message, object};
+pub(crate) use body::{Choices, Message, object, read as read_body};
 pub(crate) use parts::{Key, Path, Query, Wait};

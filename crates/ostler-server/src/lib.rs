@@ -30,8 +30,10 @@
 //! | `reply` | answers that are more than a body |
 //! | `problem` | errors as RFC 9457 says |
 //! | `routes` | one file a subject of the API |
+//! | `bridge` | the bridge contract |
 
 mod app;
+mod bridge;
 mod connection;
 mod desk;
 mod dto;
@@ -55,12 +57,15 @@ mod sweep;
 mod token;
 mod webhook;
 
+pub use bridge::{
+    BridgeKey, BridgeOptions, BridgePost, Holder, KeyError, MAX_CONCURRENT, PostError, is_home_mode, port_of,
+};
 pub use limits::Limits;
 pub use listen::{ListenError, Wider};
 pub use log::{LogFormat, LogLevel, Logging, log_to};
 pub use problem::Problem;
 pub use routes::description;
-pub use serve::{Options, Ready, ServeError, ended, serve};
+pub use serve::{Options, Ready, ReadyBridge, ServeError, ended, serve};
 pub use service::HandedDown;
 pub use token::{Token, TokenError};
 pub use webhook::{Secret, WebhookError, WebhookOptions};

@@ -15,12 +15,13 @@ mod upkeep;
 pub use openapi::description;
 
 use crate::app::App;
+use crate::bridge::{self, Bridge};
 use crate::guard::{self, Guard};
 use crate::observe::observe;
 use crate::problem::Problem;
 use axum::Router;
-use axum::http::Uri;
 use axum::middleware::from_fn_with_state;
+use axum::routing::any;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -44,13 +45,14 @@ fn native() -> OpenApiRouter<App> {
 }
 
 /// All routes of one server.
-pub(crate) fn all(app: App, guard: Arc<Guard>) -> Router {
+pub(crate) fn all(app: App, guard: Arc<Guard>, bridge: Option<Bridge>) -> Router {
     let native = native().route_layer(from_fn_with_state(Arc::clone(&guard), guard::native));
     let (router, _) = OpenApiRouter::new().merge(open()).merge(native).split_for_parts();
     router
         .route("/openapi.json", openapi::route())
-        .fallback(async |uri: Uri| Problem::no_route(uri.path()))
+        .fallback_service(any(bridge::fallback).with_state(bridge.clone()))
         .method_not_allowed_fallback(async || Problem::no_method())
+        .layer(from_fn_with_state(bridge, bridge::entry))
         .layer(from_fn_with_state(guard, guard::place))
         .layer(from_fn_with_state(app.clone(), observe))
         .with_state(app)

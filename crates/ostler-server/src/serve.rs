@@ -1,6 +1,7 @@
 //! From options to a running server, and its end.
 
 use crate::app::App;
+use crate::bridge::{self, Bridge, BridgeOptions, BridgePost, Holder, PostError};
 use crate::connection;
 use crate::desk::Desk;
 use crate::guard::Guard;
@@ -14,6 +15,7 @@ use crate::token::{Token, TokenError};
 use crate::webhook::{Webhook, WebhookError, WebhookOptions};
 use ostler_controller::client::{ClientError, Ostler};
 use ostler_core::ids::Millis;
+use ostler_os::lockfile::Lock;
 use ostler_os::poll::{Interest, Pollable, Poller};
 use ostler_os::signals::{Signal, Signals};
 use std::future::Future;
@@ -42,6 +44,8 @@ pub struct Options {
     pub webhook: Option<WebhookOptions>,
     /// The user whose home it is.
     pub owner: u32,
+    /// Serve the bridge contract too.
+    pub bridge: Option<BridgeOptions>,
     /// The wall clock.
     pub now: fn() -> Millis,
     /// What one client may cost.
@@ -57,6 +61,19 @@ pub struct Ready {
     pub socket: Option<PathBuf>,
     /// Where the token is.
     pub token_file: PathBuf,
+    /// The bridge.
+    pub bridge: Option<ReadyBridge>,
+}
+
+/// A bridge that takes requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadyBridge {
+    /// Where its clients look for it.
+    pub address: SocketAddr,
+    /// Where their key is.
+    pub key_file: PathBuf,
+    /// No key is asked for.
+    pub home_mode: bool,
 }
 
 /// Why a server can't run.
@@ -74,6 +91,12 @@ pub enum ServeError {
     /// Nobody can be told of questions.
     #[error(transparent)]
     Webhook(#[from] WebhookError),
+    /// Another bridge serves the directory, or nobody can note who does.
+    #[error(transparent)]
+    Post(#[from] PostError),
+    /// Without a key, and open to other machines.
+    #[error("H2C_HOME=1 switches the bridge's key off, and so do other machines reach it through a proxy")]
+    Open,
     /// Nothing to listen on.
     #[error("there is nothing to listen on: no address and no local socket")]
     Nowhere,
@@ -93,16 +116,34 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let home = ostler.home().root().to_owned();
     let token = Token::of_home(&home)?;
-    let (sockets, socket) = sockets(&mut options, &home)?;
+    let (mut sockets, socket) = sockets(&mut options, &home)?;
+    let native = sockets.iter().filter_map(address).collect();
+    let post = match &options.bridge {
+        Some(bridge) => Some(take_post(bridge, &options, &home, &mut sockets)?),
+        None => None,
+    };
+    if sockets.is_empty() {
+        return Err(ServeError::Nowhere);
+    }
     let told = Ready {
-        addresses: sockets.iter().filter_map(address).collect(),
+        addresses: native,
+        bridge: post.as_ref().zip(options.bridge.as_ref()).map(|((_, address), bridge)| ReadyBridge {
+            address: *address,
+            key_file: bridge.key.path().to_owned(),
+            home_mode: bridge.home_mode,
+        }),
         socket,
         token_file: home.join("token"),
     };
     let (leave, leaving) = watch::channel(false);
     let app = App::new(Desk::new(ostler), launch, options.now, leaving.clone(), options.limits);
     let guard = Arc::new(Guard::new(token, options.owner, options.wider.as_ref()));
-    let router = routes::all(app.clone(), guard);
+    let bridge = post
+        .as_ref()
+        .zip(options.bridge.take())
+        .map(|((_, at), bridge)| Bridge::new(app.clone(), bridge, *at));
+    let dispatcher = bridge.clone().map(|bridge| tokio::spawn(bridge::dispatch(bridge)));
+    let router = routes::all(app.clone(), guard, bridge);
     let places = Arc::new(Semaphore::new(options.limits.connections));
     let mut running = JoinSet::new();
     for socket in sockets {
@@ -124,6 +165,11 @@ pub async fn serve(
         tracing::info!("some connections did not end in time and are dropped");
     }
     watched.abort();
+    // Nobody else begins a task of this directory before this one has stopped.
+    if let Some(dispatcher) = dispatcher {
+        dispatcher.abort();
+    }
+    drop(post);
     Ok(())
 }
 
@@ -149,7 +195,35 @@ fn sockets(options: &mut Options, home: &Path) -> Result<(Vec<Socket>, Option<Pa
     for address in &options.listen {
         sockets.push(listen::tcp(*address, options.wider.as_ref())?);
     }
-    if sockets.is_empty() { Err(ServeError::Nowhere) } else { Ok((sockets, local)) }
+    Ok((sockets, local))
+}
+
+/// Takes the post of a bridge's directory, then its socket: so whoever is second is told by whom it is served, and not that
+/// a port is taken.
+fn take_post(
+    bridge: &BridgeOptions,
+    options: &Options,
+    home: &std::path::Path,
+    sockets: &mut Vec<Socket>,
+) -> Result<(Lock, SocketAddr), ServeError> {
+    if bridge.home_mode && options.wider.is_some() {
+        return Err(ServeError::Open);
+    }
+    let mut holder = Holder {
+        pid: std::process::id(),
+        cwd: bridge.cwd.clone(),
+        address: bridge.listen,
+        home_mode: bridge.home_mode,
+        max_concurrent: bridge.max_concurrent,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let post = BridgePost::of(home, &bridge.cwd);
+    let lock = post.take(&holder)?;
+    let socket = listen::tcp(bridge.listen, options.wider.as_ref())?;
+    holder.address = address(&socket).unwrap_or(bridge.listen);
+    BridgePost::note(&lock, &holder)?;
+    sockets.push(socket);
+    Ok((lock, holder.address))
 }
 
 /// Starts the webhook's thread, which ends when what is given back is dropped.

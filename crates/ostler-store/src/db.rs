@@ -23,6 +23,7 @@ mod projection;
 mod rules;
 mod schema;
 mod sessions;
+mod tasks;
 mod webhooks;
 
 pub use bases::{ForkRow, Sealing};
@@ -43,6 +44,7 @@ pub use permissions::{Decided, NewDecision, PermissionRow, Winner};
 pub use projection::{Committed, RecordChange};
 pub use rules::RuleAdded;
 pub use sessions::SessionRow;
+pub use tasks::{NewTask, QueueLimit, TaskCancel, TaskEnd, TaskInserted, TaskRow, TaskState};
 pub use webhooks::{WebhookEnd, WebhookRow};
 
 use error::Failure;

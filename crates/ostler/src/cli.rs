@@ -15,6 +15,7 @@
 mod answer;
 mod approve;
 mod base;
+mod bridge;
 mod cancel;
 mod close;
 mod closing;
@@ -128,6 +129,7 @@ enum Verb {
     Cost(cost::CostArgs),
     Gc(gc::GcArgs),
     Serve(serve::ServeArgs),
+    Bridge(bridge::BridgeVerb),
     Lab(lab::LabArgs),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
@@ -193,6 +195,7 @@ fn run_verb(verb: Verb, face: &mut Face) -> Result<Exit, Failure> {
         Verb::Cost(args) => cost::cost(&args, face),
         Verb::Gc(args) => gc::gc(&args, face),
         Verb::Serve(args) => serve::serve(&args, face),
+        Verb::Bridge(args) => bridge::bridge(&args, face),
         Verb::Lab(args) => lab::lab(&args, face),
         Verb::Doctor(args) => doctor::doctor(&args, face),
         Verb::Completions(args) => completions::completions(&args, face),

@@ -4,6 +4,7 @@
 //! Two rules: a field is always there, null when it has no value; and fields are only ever added.
 
 mod base;
+mod bridge;
 mod cost;
 mod doctor;
 mod error;
@@ -18,6 +19,7 @@ pub(crate) use base::{
     BaseDocument, BaseListDocument, BaseView, CacheBody, DiffDocument, DiffField, ForkDocument, ForkedBody,
     ForksEvent, Warmth,
 };
+pub(crate) use bridge::BridgeDocument;
 pub(crate) use cost::CostDocument;
 pub(crate) use doctor::{DoctorDocument, RebuildDocument};
 pub(crate) use error::ErrorDocument;

@@ -4,6 +4,7 @@
 mod it {
     mod alone_homes;
     mod bad_input;
+    mod bridge;
     mod closes;
     mod content;
     mod desk;
@@ -18,6 +19,7 @@ mod it {
     mod launcher_command;
     mod launcher_install;
     mod launcher_search;
+    mod real_bridge;
     mod real_broker;
     mod real_browser;
     mod real_clear;

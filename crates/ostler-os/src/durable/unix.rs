@@ -1,9 +1,9 @@
 //! Modes, owners, statvfs(3).
 
 use rustix::fs::StatVfs;
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 pub(super) fn private(options: &mut OpenOptions) {
@@ -16,6 +16,11 @@ pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
 
 pub(super) fn create_dir_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+pub(super) fn protect(path: &Path) -> io::Result<()> {
+    let mode = fs::metadata(path)?.permissions().mode();
+    if mode & 0o077 == 0 { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(mode & 0o700)) }
 }
 
 pub(super) fn free_space(path: &Path) -> io::Result<u64> {

@@ -17,6 +17,10 @@ pub(super) fn create_dir_private(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
+pub(super) fn protect(_path: &Path) -> io::Result<()> {
+    Err(Unsupported { what: "protecting a file" }.into())
+}
+
 pub(super) fn free_space(_path: &Path) -> io::Result<u64> {
     Err(Unsupported { what: "finding the free space" }.into())
 }

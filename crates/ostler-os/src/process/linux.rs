@@ -37,6 +37,10 @@ impl Handle {
         self.send(Signal::KILL)
     }
 
+    pub(super) fn terminate(&self) -> io::Result<bool> {
+        self.send(Signal::TERM)
+    }
+
     pub(super) fn pause(&self) -> io::Result<bool> {
         self.send(Signal::STOP)
     }

@@ -18,6 +18,10 @@ impl Handle {
         match *self {}
     }
 
+    pub(super) fn terminate(&self) -> io::Result<bool> {
+        match *self {}
+    }
+
     pub(super) fn pause(&self) -> io::Result<bool> {
         match *self {}
     }

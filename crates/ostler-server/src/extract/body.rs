@@ -24,7 +24,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Message<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request<Body>, app: &App) -> Result<Self, Problem> {
-        let read = read(request, app, app.limits().message_body).await?;
+        let read = read(request.into_body(), app, app.limits().message_body).await?;
         parse(&read.bytes).map(Self)
     }
 }
@@ -33,21 +33,24 @@ impl<T: DeserializeOwned> FromRequest<App> for Choices<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request<Body>, app: &App) -> Result<Self, Problem> {
-        let read = read(request, app, app.limits().body).await?;
+        let read = read(request.into_body(), app, app.limits().body).await?;
         let bytes: &[u8] = if read.bytes.is_empty() { b"{}" } else { &read.bytes };
         parse(bytes).map(Self)
     }
 }
 
 /// A body, and the place that it takes up while it is a large one.
-struct Read {
-    bytes: Bytes,
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// What it says.
+    pub(crate) bytes: Bytes,
     _place: Option<OwnedSemaphorePermit>,
 }
 
-async fn read(request: Request<Body>, app: &App, limit: usize) -> Result<Read, Problem> {
+/// The whole body of a request, bounded in size and time.
+pub(crate) async fn read(body: Body, app: &App, limit: usize) -> Result<Read, Problem> {
     let within = app.limits().body_within;
-    let all = collect(request.into_body(), app, limit);
+    let all = collect(body, app, limit);
     tokio::time::timeout(within, all).await.unwrap_or_else(|_| {
         let detail = format!("the body did not arrive within {} s", within.as_secs_f64());
         Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "slow", "Too slow", detail))

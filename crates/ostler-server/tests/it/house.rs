@@ -57,6 +57,7 @@ impl House {
             now: || Millis(1_000),
             limits,
             webhook: None,
+            bridge: None,
         };
         let (told, ready) = mpsc::channel::<Ready>();
         let (end, ended) = oneshot::channel::<()>();

@@ -10,8 +10,9 @@ use ostler_os::{PathError, durable};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::cell::Cell;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Longer bodies (in bytes) are files in the session folder, written before the row.
 pub const MAX_INLINE_BODY: usize = 64 << 10;
@@ -142,27 +143,9 @@ impl Db {
     /// # Errors
     /// [`DbError::NoSession`], [`DbError::DiskFull`], the body's file or the database can't be written.
     pub fn insert_delivery(&self, new: &NewDelivery) -> Result<Inserted, DbError> {
-        let file = self.session_dir(new.session).delivery_body(new.id);
-        let large = new.body.len() > MAX_INLINE_BODY;
-        let hash = Sha256::digest(&new.body);
-        let mut written = false;
-        let inserted = self.write("accept a delivery", |tx| {
-            if let Some(known) = known(tx, new, &hash)? {
-                return Ok(known);
-            }
-            if large {
-                // Under the write lock, so that two deliveries with one id can't overwrite each other's body.
-                write_body(&file, &new.body)?;
-                written = true;
-            }
-            let seq = insert(tx, new, &hash, large)?;
-            changes::append(tx, new.session, &["delivery"])?;
-            Ok(Inserted::New { seq })
-        });
-        if inserted.is_err() && written {
-            // Nothing refers to it. Should it stay, it is only space.
-            let _ = std::fs::remove_file(&file);
-        }
+        let body = Prepared::new(self, new);
+        let inserted = self.write("accept a delivery", |tx| body.accept(tx, new));
+        body.finish(inserted.is_ok());
         inserted
     }
 
@@ -265,6 +248,43 @@ impl DeliveryRow {
             answer: range(row, "answer_start", "answer_end")?,
             continues: row.get::<_, Option<Id<_>>>("continues")?.map(|id| id.0),
         })
+    }
+}
+
+/// A body on its way into the store.
+pub(super) struct Prepared {
+    file: PathBuf,
+    written: Cell<bool>,
+}
+
+impl Prepared {
+    pub(super) fn new(db: &Db, new: &NewDelivery) -> Self {
+        Self { file: db.session_dir(new.session).delivery_body(new.id), written: Cell::new(false) }
+    }
+
+    /// Accepts it within a transaction.
+    pub(super) fn accept(&self, tx: &Transaction<'_>, new: &NewDelivery) -> Result<Inserted, Failure> {
+        let large = new.body.len() > MAX_INLINE_BODY;
+        let hash = Sha256::digest(&new.body);
+        if let Some(known) = known(tx, new, &hash)? {
+            return Ok(known);
+        }
+        if large {
+            // Under the write lock, so that two deliveries with one id can't overwrite each other's body.
+            write_body(&self.file, &new.body)?;
+            self.written.set(true);
+        }
+        let seq = insert(tx, new, &hash, large)?;
+        changes::append(tx, new.session, &["delivery"])?;
+        Ok(Inserted::New { seq })
+    }
+
+    /// The transaction is over.
+    pub(super) fn finish(self, committed: bool) {
+        if !committed && self.written.get() {
+            // Nothing refers to it. Should it stay, it is only space.
+            let _ = std::fs::remove_file(&self.file);
+        }
     }
 }
 

@@ -159,6 +159,8 @@ impl Db {
     /// The database can't be written.
     pub fn forget_session(&self, id: SessionId) -> Result<(), DbError> {
         self.write("forget a session", |tx| {
+            // One that never ran is no part of the session that was made for it.
+            tx.execute("DELETE FROM bridge_task WHERE session = ?1 AND ran = 1", [Id(id)])?;
             for table in ["chore", "base", "fork", "spend", "permission", "delivery", "turn", "generation"] {
                 tx.execute(&format!("DELETE FROM {table} WHERE session = ?1"), [Id(id)])?;
             }

@@ -23,6 +23,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("schema/0004.sql"), lowest_reader: 1 },
     Migration { sql: include_str!("schema/0005.sql"), lowest_reader: 1 },
     Migration { sql: include_str!("schema/0006.sql"), lowest_reader: 1 },
+    Migration { sql: include_str!("schema/0007.sql"), lowest_reader: 1 },
 ];
 
 /// The schema number that this version writes.

@@ -26,5 +26,7 @@ mod permissions;
 mod projections;
 #[path = "db/sessions.rs"]
 mod sessions;
+#[path = "db/tasks.rs"]
+mod tasks;
 #[path = "db/webhooks.rs"]
 mod webhooks;

@@ -1,17 +1,19 @@
 //! `ostler serve`.
 
+pub(super) mod bridge;
 mod launch;
 
 use super::face::{Face, now};
 use crate::exit::Exit;
 use crate::failure::{Failure, Kind, UsageError};
 use crate::json::ServeDocument;
+use bridge::BridgeArgs;
 use clap::{Args, ValueEnum};
 use launch::Program;
 use ostler_os::term::{self, Stream};
 use ostler_server::{
-    HandedDown, Limits, LogFormat, LogLevel, Logging, Options, Ready, Secret, ServeError, WebhookOptions,
-    Wider,
+    BridgeOptions, HandedDown, Limits, LogFormat, LogLevel, Logging, Options, Ready, Secret, ServeError,
+    WebhookOptions, Wider,
 };
 use std::ffi::OsString;
 use std::io;
@@ -61,6 +63,17 @@ pub(super) struct ServeArgs {
     /// Which log lines there are: this kind and all above [default: $OSTLER_LOG, else info]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<LevelChoice>,
+    /// Do not listen on the local socket of the home, for another server does
+    #[arg(long)]
+    no_socket: bool,
+    /// Serve the bridge contract too, on a port of its own and below /v1/task everywhere
+    #[arg(long)]
+    bridge: bool,
+    /// The directory that the bridge is for [default: this one]
+    #[arg(long, value_name = "DIR", requires = "bridge")]
+    bridge_cwd: Option<String>,
+    #[command(flatten)]
+    bridge_args: BridgeArgs,
 }
 
 /// What a log line looks like.
@@ -93,6 +106,7 @@ pub(super) fn serve(args: &ServeArgs, face: &Face) -> Result<Exit, Failure> {
     let _logging = log(args)?;
     let webhook = webhook(args)?;
     let ostler = face.open()?;
+    let bridge = if args.bridge { Some(bridge_options(args)?) } else { None };
     let mut listen = args.listen.clone();
     if listen.is_empty() && handed_down.is_empty() && !args.no_tcp {
         listen.push(USUAL);
@@ -100,7 +114,8 @@ pub(super) fn serve(args: &ServeArgs, face: &Face) -> Result<Exit, Failure> {
     let options = Options {
         handed_down,
         listen,
-        local: true,
+        local: !args.no_socket,
+        bridge,
         webhook,
         wider: (!args.behind_proxy.is_empty()).then(|| Wider { hosts: args.behind_proxy.clone() }),
         owner: ostler_os::me::uid(),
@@ -156,6 +171,11 @@ fn level_of(named: Option<OsString>) -> Result<LevelChoice, Failure> {
     LevelChoice::from_str(&named, true).map_err(|_| Failure::new(Kind::Usage, UsageError::LogLevel { named }))
 }
 
+fn bridge_options(args: &ServeArgs) -> Result<BridgeOptions, Failure> {
+    let cwd = args.bridge_cwd.clone().map_or_else(bridge::here, Ok)?;
+    args.bridge_args.options(&cwd)
+}
+
 /// Where it can be reached; nobody is left to be told when that fails.
 fn tell(face: &Face, ready: &Ready) {
     if face.json {
@@ -165,10 +185,18 @@ fn tell(face: &Face, ready: &Ready) {
     for address in &ready.addresses {
         let _ = face.print(&format!("http://{address}\n"));
     }
+    if let Some(bridge) = &ready.bridge {
+        let _ = face.print(&format!("http://{} (bridge)\n", bridge.address));
+    }
     if let Some(socket) = &ready.socket {
         let _ = face.print(&format!("{}\n", socket.display()));
     }
     if !face.quiet {
         face.remark(&format!("the token for TCP stands in {}", ready.token_file.display()));
+        match &ready.bridge {
+            Some(bridge) if bridge.home_mode => face.remark("the bridge asks for no key (H2C_HOME=1)"),
+            Some(bridge) => face.remark(&format!("the bridge's key stands in {}", bridge.key_file.display())),
+            None => {}
+        }
     }
 }

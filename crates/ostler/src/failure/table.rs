@@ -8,7 +8,7 @@ use ostler_controller::client::{ClientError, ForkError};
 use ostler_core::content::BlockError;
 use ostler_core::env::EnvError;
 use ostler_core::spec::SpecError;
-use ostler_server::{ListenError, ServeError, WebhookError};
+use ostler_server::{ListenError, PostError, ServeError, WebhookError};
 use ostler_store::db::FindError;
 use ostler_store::{CursorError, DbError, HomeError, JournalError, SessionFileError};
 use std::io;
@@ -273,16 +273,27 @@ impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
         match error {
             ServeError::Client(e) => e.into(),
+            ServeError::Post(e) => e.into(),
             ServeError::Listen(ListenError::Taken { .. }) => Self::new(Kind::Conflict, error),
             ServeError::Listen(ListenError::Wide { .. })
             | ServeError::Nowhere
+            | ServeError::Open
             | ServeError::Webhook(
                 WebhookError::Url | WebhookError::Read { .. } | WebhookError::Short { .. },
             ) => Self::new(Kind::Usage, error),
-            ServeError::Listen(ListenError::Tcp { .. }) => {
-                Self::new(Kind::Server, error).hint("--listen names another address")
-            }
+            ServeError::Listen(ListenError::Tcp { .. }) => Self::new(Kind::Server, error)
+                .hint("--listen names another address, --bridge-port another port for the bridge"),
             other => Self::new(Kind::Server, other),
+        }
+    }
+}
+
+impl From<PostError> for Failure {
+    fn from(error: PostError) -> Self {
+        match error {
+            PostError::Taken { .. } | PostError::Busy { .. } => Self::new(Kind::Conflict, error),
+            PostError::Path(_) | PostError::Note(_) => Self::new(Kind::Store, error),
+            PostError::End { .. } => Self::new(Kind::Server, error),
         }
     }
 }

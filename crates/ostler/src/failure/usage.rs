@@ -26,6 +26,9 @@ pub enum UsageError {
         /// The other.
         second: &'static str,
     },
+    /// Nobody said where this user's files are.
+    #[error("HOME is not set, so there is no place for the bridge's key")]
+    NoUserFolder,
     /// Not text.
     #[error(
         "the prompt from {place} is not valid UTF-8: the byte at offset {offset} belongs to no character"

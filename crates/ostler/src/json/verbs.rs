@@ -218,6 +218,7 @@ pub(crate) struct ServeDocument {
     addresses: Vec<String>,
     socket: Option<String>,
     token_file: String,
+    bridge: Option<String>,
 }
 
 impl ServeDocument {
@@ -226,6 +227,7 @@ impl ServeDocument {
             addresses: ready.addresses.iter().map(|a| format!("http://{a}")).collect(),
             socket: ready.socket.as_ref().map(|p| p.display().to_string()),
             token_file: ready.token_file.display().to_string(),
+            bridge: ready.bridge.as_ref().map(|b| format!("http://{}", b.address)),
         }
     }
 }

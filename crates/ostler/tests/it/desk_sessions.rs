@@ -3,6 +3,7 @@
 use super::desk::{Desk, Ran};
 use ostler_os::process::PidFd;
 use ostler_os::{lockfile, tree};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -120,6 +121,12 @@ impl Office {
     /// No process of these sessions is left, and their journals say what the store says.
     #[track_caller]
     pub(crate) fn close(self) {
+        self.rests();
+    }
+
+    /// The same, for whoever still needs the desk.
+    #[track_caller]
+    pub(crate) fn rests(&self) {
         let sessions = self.desk.home().join("sessions");
         for folder in std::fs::read_dir(&sessions).into_iter().flatten() {
             for lock in ["keeper.lock", "lock"] {
@@ -131,6 +138,17 @@ impl Office {
         }
         until("every child to be gone", || self.living().is_empty().then_some(()));
         drop(self.desk.run(&["doctor", "rebuild"]).exits(0));
+    }
+
+    /// How many sessions have a living child; what a child has started counts with it.
+    pub(crate) fn children(&self) -> usize {
+        let session = |pid: u32| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+            let all = environment.split(|byte| *byte == 0);
+            let mut own = all.filter(|variable| variable.starts_with(b"OSTLER_SESSION="));
+            own.next().map(<[u8]>::to_vec)
+        };
+        self.living().into_iter().filter_map(session).collect::<BTreeSet<_>>().len()
     }
 
     fn living(&self) -> Vec<u32> {

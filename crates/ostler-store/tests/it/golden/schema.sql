@@ -1,4 +1,4 @@
--- schema 6, lowest reader 1
+-- schema 7, lowest reader 1
 CREATE TABLE base (
     session    TEXT PRIMARY KEY NOT NULL,
     name       TEXT NOT NULL,
@@ -7,6 +7,25 @@ CREATE TABLE base (
     retired_at INTEGER,
     base       TEXT NOT NULL -- JSON of all of it; the columns above are read out of it
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE bridge_task (
+    seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         TEXT NOT NULL UNIQUE,
+    place      TEXT NOT NULL, -- the working directory of its bridge
+    created_at INTEGER NOT NULL,
+    request    BLOB, -- JSON, for as long as it may be needed
+    state      TEXT NOT NULL, -- queued, spawning, running, done, failed
+    session    TEXT NOT NULL,
+    delivery   TEXT NOT NULL,
+    ran        INTEGER NOT NULL DEFAULT 0, -- its message was accepted
+    behind     INTEGER NOT NULL DEFAULT 0, -- the session's newest generation when it began
+    streamed   INTEGER NOT NULL DEFAULT 0, -- somebody has listened to it
+    cancelled  INTEGER NOT NULL DEFAULT 0, -- somebody asked for its end
+    started_at INTEGER,
+    ended_at   INTEGER,
+    exit_code  INTEGER,
+    reason     TEXT -- why it failed
+) STRICT;
 
 CREATE TABLE change (
     seq     INTEGER PRIMARY KEY,
@@ -182,6 +201,12 @@ CREATE TABLE webhook (
 CREATE UNIQUE INDEX base_alive ON base (name) WHERE sealed_at IS NOT NULL AND retired_at IS NULL;
 
 CREATE UNIQUE INDEX base_in_training ON base (name) WHERE sealed_at IS NULL AND retired_at IS NULL;
+
+CREATE INDEX bridge_task_ended ON bridge_task (place, ended_at) WHERE ended_at IS NOT NULL;
+
+CREATE INDEX bridge_task_open ON bridge_task (place, seq) WHERE ended_at IS NULL;
+
+CREATE INDEX bridge_task_session ON bridge_task (session);
 
 CREATE UNIQUE INDEX delivery_by_key ON delivery (session, idempotency_key) WHERE idempotency_key IS NOT NULL;
 
