@@ -23,6 +23,6 @@ pub mod view;
 
 pub use build::Content;
 pub use frame::Frame;
-pub use message::Message;
+pub use message::{Message, names};
 pub use split::{Split, Splitter, Tail};
 pub use view::*;

@@ -216,6 +216,21 @@ impl Message {
     }
 }
 
+/// The `type` of a line, and the `subtype` of one of type `system`, without reading the rest where they stand at the line's
+/// beginning, as they nearly always do. `line` may then also be only the beginning of one. None: no JSON object, or one
+/// without a type.
+#[must_use]
+pub fn names(line: &[u8]) -> Option<(Cow<'_, str>, Option<Cow<'_, str>>)> {
+    let tag = match Tag::at_start(line) {
+        Some(tag) => tag,
+        None if line.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') => return None,
+        None => whole(line, Mode::Strict).ok()?,
+    };
+    let kind = tag.kind?;
+    let subtype = tag.subtype.filter(|_| kind == "system");
+    Some((kind, subtype))
+}
+
 /// What decides which view reads a line. Of two equal keys the first counts here, so that both ways to find the tag
 /// agree.
 #[derive(Debug, Default)]

@@ -103,6 +103,23 @@ pub fn open_private(path: &Path) -> Result<File, PathError> {
     options.open(path).map_err(|source| PathError::new("open", path, source))
 }
 
+/// Makes an empty file with mode 0600 where there is none. One that is there is not even opened: closing it again would
+/// take away every lock of fcntl(2) that this process has on it.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_private(path: &Path) -> Result<(), PathError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    platform::private(&mut options);
+    match options.open(path) {
+        Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
+            Err(PathError::new("make", path, source))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Takes away what others may do with a file of ours.
 ///
 /// # Errors

@@ -4,6 +4,8 @@
 //! process takes at most one, and goes without when there is none: then the paths are looked at every interval.
 
 mod snapshot;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 
 #[cfg_attr(target_os = "linux", path = "watch/linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "watch/unsupported.rs")]
@@ -48,6 +50,10 @@ pub struct FileWatch {
     wants_events: bool,
     events: Option<platform::Events>,
     paths: BTreeMap<PathBuf, How>,
+    /// How many of them are looked at.
+    polled: usize,
+    /// More events are there than were read.
+    undrained: bool,
     /// Which paths an event is about; several names may lead to one file.
     by_watch: HashMap<platform::Watch, Vec<PathBuf>>,
 }
@@ -68,6 +74,8 @@ impl FileWatch {
             wants_events: backend == Backend::Auto,
             events: None,
             paths: BTreeMap::new(),
+            polled: 0,
+            undrained: false,
             by_watch: HashMap::new(),
         }
     }
@@ -80,10 +88,7 @@ impl FileWatch {
         if self.paths.contains_key(path) {
             return Ok(());
         }
-        if self.wants_events && self.events.is_none() {
-            self.events = platform::Events::claim();
-            self.wants_events = self.events.is_some();
-        }
+        self.claim();
         match Snapshot::take(path) {
             Ok(Snapshot::Missing) => Err(PathError::new("watch", path, io::ErrorKind::NotFound)),
             Ok(snapshot) => {
@@ -91,6 +96,14 @@ impl FileWatch {
                 Ok(())
             }
             Err(source) => Err(PathError::new("watch", path, source)),
+        }
+    }
+
+    /// Takes the instance of this process, if it is wanted and to be had.
+    fn claim(&mut self) {
+        if self.wants_events && self.events.is_none() {
+            self.events = platform::Events::claim();
+            self.wants_events = self.events.is_some();
         }
     }
 
@@ -109,15 +122,24 @@ impl FileWatch {
 
     /// Stops watching a path. One that isn't watched is ignored.
     pub fn remove(&mut self, path: &Path) {
-        if let Some(How::ByEvents(watch)) = self.paths.remove(path) {
-            self.forget(watch, path);
+        match self.paths.remove(path) {
+            Some(How::ByEvents(watch)) => self.forget(watch, path),
+            Some(How::ByLooking(_)) => self.polled -= 1,
+            None => {}
+        }
+    }
+
+    fn put(&mut self, path: &Path, how: How) {
+        self.polled += usize::from(matches!(how, How::ByLooking(_)));
+        if let Some(How::ByLooking(_)) = self.paths.insert(path.to_owned(), how) {
+            self.polled -= 1;
         }
     }
 
     /// True when some watched path is polled, so that a change is noticed up to an interval late.
     #[must_use]
     pub fn is_polling(&self) -> bool {
-        self.paths.values().any(|how| matches!(how, How::ByLooking(_)))
+        self.polled > 0
     }
 
     /// Waits until something changed, one of `others` is ready for reading, or the deadline (`None`: for ever).
@@ -160,26 +182,14 @@ impl FileWatch {
     /// What has changed by now.
     fn changes(&mut self) -> io::Result<Woken> {
         let mut changed = BTreeSet::new();
-        let mut appeared = Vec::new();
-        for (path, how) in &mut self.paths {
-            if let How::ByLooking(before) = how {
-                let now = Snapshot::take(path)?;
-                if now != *before {
-                    if *before == Snapshot::Missing {
-                        appeared.push((path.clone(), now.clone()));
-                    }
-                    *before = now;
-                    changed.insert(path.clone());
-                }
-            }
-        }
-        for (path, snapshot) in appeared {
-            self.start(&path, snapshot);
+        if self.is_polling() {
+            self.look(&mut changed)?;
         }
         let mut overflow = false;
         if let Some(events) = &self.events {
             let batch = events.drain()?;
             overflow = batch.overflow;
+            self.undrained = batch.more;
             for (watch, elsewhere) in batch.watches {
                 let paths = self.by_watch.get(&watch).cloned().unwrap_or_default();
                 for path in &paths {
@@ -198,6 +208,27 @@ impl FileWatch {
         Ok(Woken::Changed(changed.into_iter().collect()))
     }
 
+    /// Looks at those that are polled.
+    fn look(&mut self, changed: &mut BTreeSet<PathBuf>) -> io::Result<()> {
+        let mut appeared = Vec::new();
+        for (path, how) in &mut self.paths {
+            if let How::ByLooking(before) = how {
+                let now = Snapshot::take(path)?;
+                if now != *before {
+                    if *before == Snapshot::Missing {
+                        appeared.push((path.clone(), now.clone()));
+                    }
+                    *before = now;
+                    changed.insert(path.clone());
+                }
+            }
+        }
+        for (path, snapshot) in appeared {
+            self.start(&path, snapshot);
+        }
+        Ok(())
+    }
+
     fn start(&mut self, path: &Path, snapshot: Snapshot) {
         let watch = self.events.as_ref().and_then(|events| events.add(path, snapshot.is_directory()));
         let how = match watch {
@@ -207,7 +238,7 @@ impl FileWatch {
             }
             None => How::ByLooking(snapshot),
         };
-        self.paths.insert(path.to_owned(), how);
+        self.put(path, how);
     }
 
     /// The path may lead to another file now, or to none: then it is looked at until there is one.
@@ -215,7 +246,7 @@ impl FileWatch {
         self.forget(watch, path);
         let snapshot = Snapshot::take(path).unwrap_or(Snapshot::Missing);
         if snapshot == Snapshot::Missing {
-            self.paths.insert(path.to_owned(), How::ByLooking(snapshot));
+            self.put(path, How::ByLooking(snapshot));
         } else {
             self.start(path, snapshot);
         }
@@ -251,4 +282,6 @@ struct Batch {
     watches: HashMap<platform::Watch, bool>,
     /// Events were lost.
     overflow: bool,
+    /// It was enough for one reading, and there may be more.
+    more: bool,
 }

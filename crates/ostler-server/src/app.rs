@@ -1,6 +1,7 @@
 //! What every request needs.
 
 use crate::desk::Desk;
+use crate::events::Hub;
 use crate::launch::Launch;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -24,6 +25,7 @@ struct Shared {
     limits: Limits,
     large_bodies: Arc<Semaphore>,
     metrics: Metrics,
+    hub: Arc<Hub>,
 }
 
 impl fmt::Debug for App {
@@ -39,6 +41,7 @@ impl App {
         now: fn() -> Millis,
         leaving: watch::Receiver<bool>,
         limits: Limits,
+        hub: Arc<Hub>,
     ) -> Self {
         let large_bodies = Arc::new(Semaphore::new(limits.large_bodies));
         Self {
@@ -49,6 +52,7 @@ impl App {
                 leaving,
                 limits,
                 large_bodies,
+                hub,
                 metrics: Metrics::new(),
             }),
         }
@@ -87,6 +91,11 @@ impl App {
     /// Waits for a place for one more large body.
     pub(crate) async fn large_body(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.shared.large_bodies).acquire_owned().await.map_err(|_| Problem::busy())
+    }
+
+    /// Who is told when which files change.
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.shared.hub
     }
 
     /// Resolves when the server is about to leave: streams end then, at a place from which they can be gone on with.

@@ -5,7 +5,7 @@
 
 use crate::problem::Problem;
 use ostler_controller::client::{ClientError, Ostler};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
@@ -36,6 +36,11 @@ impl Desk {
             patient: Arc::new(Semaphore::new(PATIENT)),
             waiting: Arc::new(Semaphore::new(WAITING)),
         }
+    }
+
+    /// The home's folder.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
     }
 
     /// Runs something that touches the store and waits for nobody. It is finished even if the request is dropped.

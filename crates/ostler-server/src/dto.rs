@@ -17,7 +17,7 @@ pub(crate) use detail::SessionDetail;
 pub(crate) use ledger::LedgerBody;
 pub(crate) use question::{DecidedBody, QuestionBody};
 pub(crate) use rows::{
-    GenerationBody, PermissionBody, SpendBody, SpendPage, TokensBody, TurnBody, decision_word,
+    CacheBody, GenerationBody, PermissionBody, SpendBody, SpendPage, TokensBody, TurnBody, decision_word,
 };
 pub(crate) use rule::{ExplainedBody, RuleBody, RulesBody};
 pub(crate) use session::SessionBody;

@@ -28,6 +28,7 @@
 //! | `sweep` | sessions that nobody works on |
 //! | `webhook` | somebody outside is told of questions |
 //! | `reply` | answers that are more than a body |
+//! | `events` | streams: what sessions say, what changes |
 //! | `problem` | errors as RFC 9457 says |
 //! | `routes` | one file a subject of the API |
 //! | `bridge` | the bridge contract |
@@ -37,6 +38,7 @@ mod bridge;
 mod connection;
 mod desk;
 mod dto;
+mod events;
 mod extract;
 mod found;
 mod guard;

@@ -112,7 +112,6 @@ impl Metrics {
     }
 
     /// An event stream is open, for as long as what is given back lives.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the streams"))]
     pub(crate) fn reader(&self) -> Reader {
         self.readers.inc();
         Reader { readers: self.readers.clone() }

@@ -1,6 +1,7 @@
 //! The API: one file a subject, and what stands around all of them.
 
 mod deliveries;
+mod events;
 mod health;
 mod ledger;
 mod metrics;
@@ -42,6 +43,7 @@ fn native() -> OpenApiRouter<App> {
         .merge(timeline::routes())
         .merge(ledger::routes())
         .merge(upkeep::routes())
+        .merge(events::routes())
 }
 
 /// All routes of one server.

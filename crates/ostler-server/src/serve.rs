@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::bridge::{self, Bridge, BridgeOptions, BridgePost, Holder, PostError};
 use crate::connection;
 use crate::desk::Desk;
+use crate::events::Hub;
 use crate::guard::Guard;
 use crate::launch::Launch;
 use crate::limits::Limits;
@@ -18,7 +19,9 @@ use ostler_core::ids::Millis;
 use ostler_os::lockfile::Lock;
 use ostler_os::poll::{Interest, Pollable, Poller};
 use ostler_os::signals::{Signal, Signals};
+use ostler_os::watch::Backend;
 use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -91,6 +94,9 @@ pub enum ServeError {
     /// Nobody can be told of questions.
     #[error(transparent)]
     Webhook(#[from] WebhookError),
+    /// Files can't be waited for.
+    #[error("cannot wait for files to change")]
+    Watch(#[source] io::Error),
     /// Another bridge serves the directory, or nobody can note who does.
     #[error(transparent)]
     Post(#[from] PostError),
@@ -136,7 +142,9 @@ pub async fn serve(
         token_file: home.join("token"),
     };
     let (leave, leaving) = watch::channel(false);
-    let app = App::new(Desk::new(ostler), launch, options.now, leaving.clone(), options.limits);
+    let hub = Hub::new(Backend::Auto).map_err(ServeError::Watch)?;
+    let app =
+        App::new(Desk::new(ostler), launch, options.now, leaving.clone(), options.limits, Arc::clone(&hub));
     let guard = Arc::new(Guard::new(token, options.owner, options.wider.as_ref()));
     let bridge = post
         .as_ref()
@@ -155,16 +163,19 @@ pub async fn serve(
     // Held for as long as the webhook is to work.
     let _webhook = webhook(&app, &mut options, &home, &told)?;
     let watched = tokio::spawn(service::watched());
+    let bells = tokio::spawn(Arc::clone(&hub).run());
     ready(told);
     service::tell_ready();
     end.await;
     service::tell_stopping();
     leave.send_replace(true);
+    hub.leave();
     let ended = tokio::time::timeout(END_WITHIN, async { while running.join_next().await.is_some() {} });
     if ended.await.is_err() {
         tracing::info!("some connections did not end in time and are dropped");
     }
     watched.abort();
+    bells.abort();
     // Nobody else begins a task of this directory before this one has stopped.
     if let Some(dispatcher) = dispatcher {
         dispatcher.abort();

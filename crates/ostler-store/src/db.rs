@@ -84,8 +84,9 @@ impl Db {
     /// other trouble.
     pub fn open(home: &Path, durability: Durability) -> Result<Self, DbError> {
         let path = home.join("ostler.db");
-        // SQLite would create it readable for others.
-        durable::open_private(&path).map_err(|error| DbError::of_file(&path, error.into()))?;
+        // SQLite would create it readable for others. It must not be opened here: SQLite's locks on it would go when we
+        // close it, those of this process's other connections too.
+        durable::make_private(&path).map_err(|error| DbError::of_file(&path, error.into()))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let explain = |failure: Failure| failure.explain("open", &path, PATIENCE);
         let conn = Connection::open_with_flags(&path, flags).map_err(|e| explain(e.into()))?;

@@ -18,7 +18,7 @@ mod inside;
 mod outside;
 mod rows;
 
-pub use follower::Follower;
+pub use follower::{Follower, Found};
 
 use crate::cursor::{Cursor, CursorError};
 use crate::session_dir::{GenDir, SessionDir};

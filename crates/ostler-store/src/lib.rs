@@ -40,6 +40,6 @@ pub use cursor::{Cursor, CursorError};
 pub use db::{Db, DbError, Durability};
 pub use flags::Flags;
 pub use home::{Home, HomeError};
-pub use journal::{Entry, Follower, Journal, JournalError};
+pub use journal::{Entry, Follower, Found, Journal, JournalError};
 pub use session_dir::{GenDir, SessionDir};
 pub use session_file::{SessionFile, SessionFileError};

@@ -57,6 +57,32 @@ impl LineFile {
         Ok(true)
     }
 
+    /// Nothing is held: the next byte that is read begins a line.
+    pub(crate) fn is_between(&mut self) -> bool {
+        self.head().is_none() && self.tail().len == 0
+    }
+
+    /// Reads once, straight into `buf`, and gives how many bytes of it are whole lines; only those count as read, and
+    /// nothing is held. Only between lines, see [`Self::is_between`].
+    pub(crate) fn read_whole(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        debug_assert!(self.is_between(), "what is held would be given out too late");
+        let position = self.splitter.consumed();
+        let len = self.read_some(buf)?;
+        let whole = behind_newline(&buf[..len]);
+        self.step_back_to(position + whole as u64, whole < len)?;
+        Ok(whole)
+    }
+
+    /// Takes back what was read behind `position`, a line start.
+    pub(crate) fn step_back_to(&mut self, position: u64, seek: bool) -> io::Result<()> {
+        // A new one holds no memory.
+        self.splitter = Splitter::new(position, self.max_line);
+        if seek && let Some(file) = &mut self.file {
+            file.seek(SeekFrom::Start(position))?;
+        }
+        Ok(())
+    }
+
     /// Forgets what was read of an unfinished line, so that it is read again: its writer may have been killed in the
     /// middle of it, and whoever came next has cut it off.
     pub(crate) fn forget_tail(&mut self) -> io::Result<()> {
@@ -71,24 +97,34 @@ impl LineFile {
     }
 
     fn read_chunk(&mut self, scratch: &mut [u8]) -> io::Result<bool> {
+        let len = self.read_some(scratch)?;
+        self.splitter.push(&scratch[..len]);
+        Ok(len > 0)
+    }
+
+    /// Some bytes from where reading is; 0: none now.
+    fn read_some(&mut self, scratch: &mut [u8]) -> io::Result<usize> {
         if self.file.is_none() {
             match File::open(&self.path) {
                 Ok(mut file) => {
                     file.seek(SeekFrom::Start(self.splitter.consumed()))?;
                     self.file = Some(file);
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
                 Err(error) => return Err(error),
             }
         }
-        let Some(file) = &mut self.file else { return Ok(false) };
-        let len = loop {
+        let Some(file) = &mut self.file else { return Ok(0) };
+        loop {
             match file.read(scratch) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read?,
+                read => return read,
             }
-        };
-        self.splitter.push(&scratch[..len]);
-        Ok(len > 0)
+        }
     }
+}
+
+/// How many bytes there are up to and with the last newline.
+pub(crate) fn behind_newline(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
 }

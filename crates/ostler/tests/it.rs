@@ -41,6 +41,7 @@ mod it {
     mod reference;
     mod runs;
     mod serve_docs;
+    mod serve_events;
     mod serve_history;
     mod serve_http;
     mod serve_ops;
@@ -49,6 +50,8 @@ mod it {
     mod serve_problems;
     mod serve_safety;
     mod serve_sessions;
+    mod serve_store;
+    mod serve_stream;
     mod terminal;
     mod view_lines;
     mod view_recordings;

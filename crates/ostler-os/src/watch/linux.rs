@@ -63,6 +63,7 @@ impl Events {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(&self.0, &mut buffer);
         let mut count = 0;
+        batch.more = true;
         while count < ONE_READING || !reader.is_buffer_empty() {
             count += 1;
             match reader.next() {
@@ -72,12 +73,21 @@ impl Events {
                     let elsewhere = event.events().intersects(ELSEWHERE) && event.file_name().is_none();
                     *batch.watches.entry(event.wd()).or_default() |= elsewhere;
                 }
-                Err(Errno::AGAIN) => break,
+                Err(Errno::AGAIN) => {
+                    batch.more = false;
+                    break;
+                }
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(batch)
+    }
+
+    /// The same instance under another descriptor, for a runtime to wait on.
+    #[cfg(feature = "tokio")]
+    pub(super) fn waiting(&self) -> io::Result<OwnedFd> {
+        self.0.try_clone()
     }
 
     pub(super) fn source(&self) -> Source<'_> {

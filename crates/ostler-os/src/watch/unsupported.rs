@@ -27,6 +27,11 @@ impl Events {
         match *self {}
     }
 
+    #[cfg(feature = "tokio")]
+    pub(super) fn waiting(&self) -> io::Result<std::fs::File> {
+        match *self {}
+    }
+
     pub(super) fn source(&self) -> Source<'_> {
         match *self {}
     }

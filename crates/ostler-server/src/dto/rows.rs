@@ -2,7 +2,7 @@
 
 use super::{rfc3339, word_of};
 use ostler_core::ctl::{Decision, Exit};
-use ostler_core::rows::{Generation, Spend, Tokens, Turn};
+use ostler_core::rows::{CacheSeen, Generation, Spend, Tokens, Turn};
 use ostler_store::db::PermissionRow;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -219,4 +219,28 @@ pub(crate) struct SpendPage {
     pub(crate) tokens: TokensBody,
     /// Dollars of the whole session; null: some of it is not known.
     pub(crate) usd: Option<f64>,
+}
+
+/// What a fork's first request found in the prompt cache.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub(crate) struct CacheBody {
+    /// `hit`, `partial`, `miss`.
+    verdict: &'static str,
+    /// Tokens that it should have read.
+    expected_read: u64,
+    /// Tokens that it read.
+    read: u64,
+    /// Tokens that it wrote.
+    written: u64,
+}
+
+impl From<CacheSeen> for CacheBody {
+    fn from(seen: CacheSeen) -> Self {
+        Self {
+            verdict: seen.verdict().word(),
+            expected_read: seen.expected,
+            read: seen.read,
+            written: seen.written,
+        }
+    }
 }

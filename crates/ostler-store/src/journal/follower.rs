@@ -7,6 +7,7 @@ use crate::cursor::{Cursor, CursorError};
 use crate::lines::CHUNK;
 use crate::session_dir::SessionDir;
 use ostler_core::ids::GenerationNo;
+use std::mem;
 use std::path::PathBuf;
 
 /// Goes through a journal entry by entry and can wait at its end for more.
@@ -19,7 +20,24 @@ pub struct Follower {
     cursor: Cursor,
     /// Generations that were there when reading began: one in between may be missing.
     known: Vec<GenerationNo>,
+    /// Empty until it is needed: readers that bring a buffer of their own never need it.
     scratch: Vec<u8>,
+}
+
+/// What [`Follower::next_into`] found.
+#[derive(Debug)]
+pub enum Found<'a> {
+    /// Whole lines of the child's stdout.
+    Lines {
+        /// The generation.
+        no: GenerationNo,
+        /// The bytes, each line with its newline.
+        bytes: &'a [u8],
+        /// The place before the first of them. The place behind any of them is this one with `out` moved on.
+        before: Cursor,
+    },
+    /// Anything, also a single line.
+    Entry(Entry),
 }
 
 #[derive(Debug)]
@@ -32,7 +50,7 @@ enum Place {
 
 impl Follower {
     pub(super) fn new(dir: SessionDir, cursor: Cursor, max_line: usize) -> Result<Self, JournalError> {
-        let scratch = vec![0; CHUNK];
+        let mut scratch = vec![0; CHECKING];
         let known = dir.generations().map_err(|e| JournalError::io("list", &dir.gen_root(), e))?;
         let named = match cursor.generation {
             0 => GenerationNo::try_from(cursor.out).map_err(|_| CursorError::NoGeneration { cursor })?,
@@ -48,29 +66,29 @@ impl Follower {
             max_line,
             cursor,
             known,
-            scratch,
+            scratch: Vec::new(),
         };
-        follower.go_to(cursor)?;
+        follower.go_to(cursor, &mut scratch)?;
         Ok(follower)
     }
 
-    fn go_to(&mut self, cursor: Cursor) -> Result<(), JournalError> {
+    fn go_to(&mut self, cursor: Cursor, scratch: &mut [u8]) -> Result<(), JournalError> {
         let no = cursor.generation;
         if no == 0 {
             inside::check(&self.dir.generation(0).ctl(), cursor.ctl, cursor)?;
             self.outside = Outside::at(&self.dir, cursor.ctl, self.max_line);
             return Ok(());
         }
-        self.outside.skip_before(no, &mut self.scratch)?;
-        let closed = self.is_closed(no)?;
+        self.outside.skip_before(no, scratch)?;
+        let closed = self.is_closed(no, scratch)?;
         let inside = Box::new(Inside::at(self.dir.generation(no), cursor, self.max_line, closed)?);
         self.place = Place::Inside { inside, closed };
         Ok(())
     }
 
     /// True when nothing is appended to the files of generation `no` any more.
-    fn is_closed(&mut self, no: GenerationNo) -> Result<bool, JournalError> {
-        Ok(self.outside.closes(no, &mut self.scratch)? || self.generation_behind(no)?.is_some())
+    fn is_closed(&mut self, no: GenerationNo, scratch: &mut [u8]) -> Result<bool, JournalError> {
+        Ok(self.outside.closes(no, scratch)? || self.generation_behind(no)?.is_some())
     }
 
     /// The next entry, or None when there is nothing more right now. After an error it can be called again.
@@ -79,10 +97,55 @@ impl Follower {
     /// A file can't be read.
     #[expect(clippy::should_implement_trait, reason = "None is not the end, as an iterator would promise")]
     pub fn next(&mut self) -> Result<Option<Entry>, JournalError> {
+        let mut scratch = mem::take(&mut self.scratch);
+        if scratch.is_empty() {
+            scratch = vec![0; CHUNK];
+        }
+        let entry = self.next_entry(&mut scratch);
+        self.scratch = scratch;
+        entry
+    }
+
+    /// The same for many lines at once, through a buffer of the caller's: between two calls the follower holds next to
+    /// nothing. None when there is nothing more right now.
+    ///
+    /// # Errors
+    /// A file can't be read.
+    pub fn next_into<'a>(&mut self, buf: &'a mut [u8]) -> Result<Option<Found<'a>>, JournalError> {
+        if let Place::Inside { inside, .. } = &mut self.place {
+            let before = inside.cursor;
+            let whole = inside.next_lines(buf)?;
+            let entry = if whole == 0 { inside.next_row() } else { None };
+            self.cursor = inside.cursor;
+            if whole > 0 {
+                let no = before.generation;
+                return Ok(Some(Found::Lines { no, bytes: &buf[..whole], before }));
+            }
+            if let Some(entry) = entry {
+                return Ok(Some(Found::Entry(entry)));
+            }
+        }
+        Ok(self.next_entry(buf)?.map(Found::Entry))
+    }
+
+    /// Of the lines that [`Self::next_into`] gave out last, only the first ones, `bytes` bytes together, were taken: the
+    /// others come again. Nothing may have been asked for since.
+    ///
+    /// # Errors
+    /// The file can't be read.
+    pub fn took(&mut self, before: Cursor, bytes: usize) -> Result<(), JournalError> {
+        if let Place::Inside { inside, .. } = &mut self.place {
+            inside.go_back(before.out + bytes as u64)?;
+            self.cursor = inside.cursor;
+        }
+        Ok(())
+    }
+
+    fn next_entry(&mut self, scratch: &mut [u8]) -> Result<Option<Entry>, JournalError> {
         loop {
             let entry = match self.place {
-                Place::Inside { .. } => self.next_inside()?,
-                Place::Outside { .. } => self.next_outside()?,
+                Place::Inside { .. } => self.next_inside(scratch)?,
+                Place::Outside { .. } => self.next_outside(scratch)?,
             };
             match entry {
                 Step::Entry(entry) => return Ok(Some(entry)),
@@ -92,9 +155,9 @@ impl Follower {
         }
     }
 
-    fn next_inside(&mut self) -> Result<Step, JournalError> {
+    fn next_inside(&mut self, scratch: &mut [u8]) -> Result<Step, JournalError> {
         let Place::Inside { inside, closed } = &mut self.place else { return Ok(Step::Moved) };
-        if let Some(entry) = inside.next(&mut self.scratch)? {
+        if let Some(entry) = inside.next(scratch)? {
             self.cursor = inside.cursor;
             return Ok(Step::Entry(entry));
         }
@@ -104,7 +167,7 @@ impl Follower {
             return Ok(Step::Moved);
         }
         // What shows that it is over must be seen before its files are read for the last time.
-        if !self.is_closed(no)? {
+        if !self.is_closed(no, scratch)? {
             return Ok(Step::Nothing);
         }
         if let Place::Inside { inside, closed } = &mut self.place {
@@ -114,9 +177,9 @@ impl Follower {
         Ok(Step::Moved)
     }
 
-    fn next_outside(&mut self) -> Result<Step, JournalError> {
+    fn next_outside(&mut self, scratch: &mut [u8]) -> Result<Step, JournalError> {
         let Place::Outside { behind, next } = self.place else { return Ok(Step::Moved) };
-        if self.outside.belongs_behind(behind, &mut self.scratch)?
+        if self.outside.belongs_behind(behind, scratch)?
             && let Some(row) = self.outside.take()
         {
             self.cursor = Cursor { generation: 0, out: u64::from(behind), ctl: row.end };
@@ -154,11 +217,30 @@ impl Follower {
         self.cursor
     }
 
+    /// The newest generation that it has come to; 0: none yet.
+    #[must_use]
+    pub fn generation(&self) -> GenerationNo {
+        match &self.place {
+            Place::Inside { inside, .. } => inside.dir.no,
+            Place::Outside { behind, .. } => *behind,
+        }
+    }
+
+    /// The session's folder.
+    #[must_use]
+    pub fn dir(&self) -> &SessionDir {
+        &self.dir
+    }
+
     /// Files and folders, all existing, one of which changes when there is more. Ask again after each wait: the list
     /// changes with new files and generations.
     #[must_use]
     pub fn watch_paths(&self) -> Vec<PathBuf> {
         let mut paths = vec![self.dir.path.clone(), self.dir.gen_root(), self.outside.path().to_owned()];
+        if !paths[2].exists() {
+            // Its folder comes first.
+            paths[2].pop();
+        }
         if let Place::Inside { inside, .. } = &self.place {
             let dir = &inside.dir;
             paths.extend([dir.path.clone(), dir.out(), dir.ctl()]);
@@ -171,6 +253,9 @@ impl Follower {
         paths
     }
 }
+
+/// How much is read at once of the rows outside any generation while a place is found.
+const CHECKING: usize = 4096;
 
 enum Step {
     Entry(Entry),

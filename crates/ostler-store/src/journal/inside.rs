@@ -3,7 +3,7 @@
 use super::rows::{CtlHead, CtlReader};
 use super::{Entry, JournalError};
 use crate::cursor::{Cursor, CursorError};
-use crate::lines::{CHUNK, LineFile};
+use crate::lines::{CHUNK, LineFile, behind_newline};
 use crate::session_dir::GenDir;
 use claude_wire::{Split, Tail};
 use ostler_core::ctl::Event;
@@ -107,6 +107,54 @@ impl Inside {
                 Ending::Dead | Ending::TailGiven => return Ok(self.give_row()),
             }
         }
+    }
+
+    /// Whole lines, as many as fit and belong before the next row, read straight into `buf`; how many bytes. 0 doesn't
+    /// mean that there is nothing: [`Self::next`] says what comes.
+    pub(super) fn next_lines(&mut self, buf: &mut [u8]) -> Result<usize, JournalError> {
+        if self.ending == Ending::TailGiven || !self.out.is_between() {
+            return Ok(0);
+        }
+        let before = self.cursor.out;
+        if self.ctl.head().is_none() {
+            self.ctl.fill(buf)?;
+        }
+        // How far the next row lets us read, if there is one.
+        let allowed = |ctl: &CtlReader| ctl.head().map(|row| row.off().saturating_sub(before));
+        let known = allowed(&self.ctl).map(|allowed| usize::try_from(allowed).unwrap_or(usize::MAX));
+        let room = known.map_or(buf.len(), |allowed| allowed.min(buf.len()));
+        if room == 0 {
+            return Ok(0);
+        }
+        let failed = |out: &LineFile, e| JournalError::io("read", out.path(), e);
+        let mut whole = self.out.read_whole(&mut buf[..room]).map_err(|e| failed(&self.out, e))?;
+        if known.is_none() && whole > 0 {
+            // As always `ctl` comes after `out`: a row that announced what one of these lines says is there now.
+            self.ctl.fill(&mut [0; 4096])?;
+            if let Some(allowed) = allowed(&self.ctl)
+                && allowed < whole as u64
+            {
+                let allowed = usize::try_from(allowed).unwrap_or(usize::MAX);
+                whole = behind_newline(&buf[..allowed]);
+                let stepped = self.out.step_back_to(before + whole as u64, true);
+                stepped.map_err(|e| failed(&self.out, e))?;
+            }
+        }
+        self.cursor.out = before + whole as u64;
+        Ok(whole)
+    }
+
+    /// Has the lines behind `out`, a line start, read once more.
+    pub(super) fn go_back(&mut self, out: u64) -> Result<(), JournalError> {
+        self.out.step_back_to(out, true).map_err(|e| JournalError::io("read", self.out.path(), e))?;
+        self.cursor.out = out;
+        Ok(())
+    }
+
+    /// The next row, when it belongs before whatever `out` may have next. Reads nothing.
+    pub(super) fn next_row(&mut self) -> Option<Entry> {
+        let is_due = self.out.is_between() && self.ctl.head()?.off() <= self.cursor.out;
+        if is_due { self.give_row() } else { None }
     }
 
     /// Has the next line and the next row ready where there are any. `out` comes first: a row is appended before the

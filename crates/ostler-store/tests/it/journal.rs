@@ -9,7 +9,7 @@ mod model;
 #[path = "journal/property.rs"]
 mod property;
 
-use ostler_store::{Cursor, Entry, Follower, Journal, SessionDir};
+use ostler_store::{Cursor, Entry, Follower, Found, Journal, SessionDir};
 
 fn drain(follower: &mut Follower) -> Vec<Entry> {
     let mut entries = Vec::new();
@@ -21,6 +21,38 @@ fn drain(follower: &mut Follower) -> Vec<Entry> {
 
 fn read_all(dir: &SessionDir) -> Vec<Entry> {
     drain(&mut Journal::open(dir).read_from(Cursor::START).unwrap())
+}
+
+/// What one look through a buffer finds, line by line.
+fn look(follower: &mut Follower, buf: &mut [u8]) -> Vec<Entry> {
+    match follower.next_into(buf).unwrap() {
+        None => Vec::new(),
+        Some(Found::Entry(entry)) => vec![entry],
+        Some(Found::Lines { no, bytes, before }) => {
+            assert!(bytes.ends_with(b"\n"), "a piece of a line is no line");
+            let mut start = before.out;
+            let line = |line: &[u8]| {
+                let end = start + line.len() as u64;
+                let cursor = Cursor { out: end, ..before };
+                let bytes = line[..line.len() - 1].to_vec();
+                let entry = Entry::Out { no, start, end, bytes, cursor };
+                start = end;
+                entry
+            };
+            bytes.split_inclusive(|byte| *byte == b'\n').map(line).collect()
+        }
+    }
+}
+
+fn drain_into(follower: &mut Follower, buf: &mut [u8]) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    loop {
+        let found = look(follower, buf);
+        if found.is_empty() {
+            return entries;
+        }
+        entries.extend(found);
+    }
 }
 
 fn cursor_of(entry: &Entry) -> Cursor {

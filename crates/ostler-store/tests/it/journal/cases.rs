@@ -1,6 +1,6 @@
 //! Single cases: long lines, torn rows, unterminated ends, lost bytes, what to watch.
 
-use super::{drain, read_all, short};
+use super::{drain, look, read_all, short};
 use crate::fixture::{TestSession, append, dead, line, note};
 use ostler_store::{CtlFile, Cursor, Entry, Journal, JournalError, journal::read_range};
 
@@ -215,20 +215,32 @@ fn an_effect_never_comes_before_its_cause() {
         }
     });
     let mut follower = Journal::open(&session.dir).read_from(Cursor::START).unwrap();
-    let (mut causes, mut effects) = (0, 0);
+    let mut buffered = Journal::open(&session.dir).read_from(Cursor::START).unwrap();
+    let mut buf = vec![0; 4096];
+    let (mut counts, mut counts_buffered) = ((0, 0), (0, 0));
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while effects < ROUNDS {
-        match follower.next().unwrap() {
-            Some(Entry::Ctl { row, .. }) => {
-                assert!(row.off <= follower.cursor().out);
-                causes += 1;
-            }
-            Some(Entry::Out { .. }) => {
-                effects += 1;
-                assert!(effects <= causes, "reaction {effects} came before the row that announced it");
-            }
-            _ => assert!(std::time::Instant::now() < deadline, "{causes} rows, {effects} lines"),
-        }
+    while counts.1 < ROUNDS || counts_buffered.1 < ROUNDS {
+        assert!(std::time::Instant::now() < deadline, "{counts:?} {counts_buffered:?}");
+        let entry = follower.next().unwrap();
+        check_order(entry.as_slice(), &mut counts);
+        check_order(&look(&mut buffered, &mut buf), &mut counts_buffered);
     }
     writer.join().unwrap();
+}
+
+/// Counts rows and lines; no line may be ahead of its row.
+fn check_order(entries: &[Entry], (causes, effects): &mut (usize, usize)) {
+    for entry in entries {
+        match entry {
+            Entry::Ctl { row, cursor, .. } => {
+                assert!(row.off <= cursor.out);
+                *causes += 1;
+            }
+            Entry::Out { .. } => {
+                *effects += 1;
+                assert!(effects <= causes, "reaction {effects} came before the row that announced it");
+            }
+            _ => {}
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The follower against the reference, over random journals.
 
 use super::model::{Files, Write, journals};
-use super::{cursor_of, drain, read_all};
+use super::{cursor_of, drain, drain_into, look, read_all};
 use crate::fixture::{TestSession, append};
 use ostler_store::{Cursor, Entry, Follower, Journal};
 use proptest::prelude::*;
@@ -135,6 +135,54 @@ proptest! {
             prop_assert_eq!(follower.cursor(), cursor);
             prop_assert_eq!(drain(&mut follower), &expected[at + 1..], "from {}", cursor);
         }
+    }
+
+    #[test]
+    fn a_buffer_of_any_size_shows_the_same_from_every_cursor(writes in journals(), size in 1..40usize) {
+        let session = TestSession::new();
+        for write in &writes {
+            perform(&session, write);
+        }
+        let expected = Files::of(&writes).entries();
+        let mut buf = vec![0; size];
+        let open = |cursor| Journal::open(&session.dir).read_from(cursor).unwrap();
+        prop_assert_eq!(&drain_into(&mut open(Cursor::START), &mut buf), &expected);
+        for (at, entry) in expected.iter().enumerate() {
+            let mut follower = open(cursor_of(entry));
+            prop_assert_eq!(drain_into(&mut follower, &mut buf), &expected[at + 1..]);
+            prop_assert_eq!(follower.cursor(), expected.last().map_or(Cursor::START, cursor_of));
+        }
+    }
+
+    #[test]
+    fn a_live_reader_may_use_a_buffer_or_none(
+        writes in journals(),
+        reads in prop::collection::vec((0..4usize, 0..40usize, prop::bool::weighted(0.2)), 1..24),
+    ) {
+        let session = TestSession::new();
+        let open = |cursor| Journal::open(&session.dir).read_from(cursor).unwrap();
+        let mut follower: Follower = open(Cursor::START);
+        let mut live = Vec::new();
+        let mut reads = reads.iter().cycle();
+        for write in &writes {
+            perform(&session, write);
+            let (count, size, restart) = reads.next().unwrap();
+            if *restart {
+                follower = open(follower.cursor());
+            }
+            for _ in 0..*count {
+                match size {
+                    0 => live.extend(follower.next().unwrap()),
+                    size => live.extend(look(&mut follower, &mut vec![0; *size])),
+                }
+            }
+        }
+        live.extend(drain_into(&mut follower, &mut [0; 16]));
+        prop_assert!(drain(&mut follower).is_empty());
+        let files = Files::of(&writes);
+        check_live(&live, &files)?;
+        check_causes(&live, &writes)?;
+        check_bytes(&live, &files)?;
     }
 
     #[test]
