@@ -6,10 +6,16 @@ use ostler_core::content::MAX_MESSAGE;
 use ostler_core::ids::{ConversationId, DeliveryId, SessionId};
 use ostler_core::machine::Mode;
 use ostler_core::record::Record;
+use ostler_os::lockfile::{self, Lock};
+use ostler_store::DbError;
 use ostler_store::db::{Inserted, NewDelivery, SessionRow};
 use ostler_store::session_file::{SESSION_FILE_VERSION, SessionFile};
 use serde_json::value::RawValue;
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long one who creates a session waits for others who do.
+const CREATE_WITHIN: Duration = Duration::from_secs(10);
 
 /// The longest idempotency key, in bytes.
 pub const MAX_KEY: usize = 256;
@@ -18,7 +24,7 @@ impl Ostler {
     /// Creates a session: its folder first, then its row. Starts nothing.
     ///
     /// # Errors
-    /// The working directory is missing; the store can't be written.
+    /// The working directory is missing; there is a session of that id; the store can't be written.
     pub fn create(&self, new: &NewSession) -> Result<(), ClientError> {
         let cwd = PathBuf::from(&new.spec.cwd);
         if !cwd.is_dir() {
@@ -39,6 +45,11 @@ impl Ostler {
             host: host.clone(),
             spec: RawValue::from_string(text).map_err(|e| failed(Box::new(e)))?,
         };
+        // Of two who chose the same id, the second must find the first one's row before it writes over its file.
+        let _alone = self.alone()?;
+        if self.db().session(new.id)?.is_some() {
+            return Err(DbError::SessionExists { id: new.id }.into());
+        }
         file.write(&dir).map_err(|e| failed(Box::new(e)))?;
         if let Some(fork) = &new.spec.fork {
             // Before its session's row: whoever sees that sees this.
@@ -55,6 +66,14 @@ impl Ostler {
             revision: 0,
         })?;
         Ok(())
+    }
+
+    /// Waits until nobody else of this home creates a session; they take milliseconds.
+    fn alone(&self) -> Result<Lock, ClientError> {
+        let path = self.home().slots_dir().join("create");
+        let failed = |source| ClientError::File { what: "lock", path: path.clone(), source };
+        let lock = lockfile::lock_within(&path, CREATE_WITHIN).map_err(|e| failed(Box::new(e)))?;
+        lock.ok_or_else(|| failed("another ostler creates a session and does not come to an end".into()))
     }
 
     /// Accepts a message durably and makes sure that a controller works on it. The delivery stays accepted even when

@@ -1,11 +1,18 @@
 //! Which conversation a session goes on with, and what others did to it meanwhile.
 
-use super::stable::{Session, Stable, executable, fake_claude};
+use super::stable::{Session, Stable, executable, fake_claude, now};
 use super::turns::argv;
+use ostler_controller::client::{ClientError, NewSession, Ostler};
 use ostler_core::ctl::Event;
+use ostler_core::ids::SessionId;
 use ostler_core::rows::{DeliveryState, Outcome};
+use ostler_core::spec::LaunchSpec;
+use ostler_store::DbError;
+use ostler_store::session_file::SessionFile;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Barrier;
+use uuid::Uuid;
 
 /// A turn, and its child's end: until then the transcript is the child's.
 #[track_caller]
@@ -230,6 +237,40 @@ fn nothing_of_a_folder_name_is_ever_read_back() {
     for session in &sessions {
         over(session, "two");
         assert_eq!(resumes(session, 2), Some(session.id.to_string()));
+    }
+    stable.finish();
+}
+
+/// Two who create a session under one id at once: one of them does, and what it asked for is what the session is.
+#[test]
+fn an_id_that_two_choose_at_once_has_one_session() {
+    let stable = Stable::new();
+    for _ in 0..25 {
+        let id = SessionId(Uuid::new_v4());
+        let spec = stable.spec_for(id, "otherwise\n say hi\n");
+        let ready = Barrier::new(2);
+        let create = |face: &Ostler, word: &str| {
+            let spec = LaunchSpec { append_system_prompt: Some(word.to_owned()), ..spec.clone() };
+            ready.wait();
+            face.create(&NewSession { id, label: Some(word.to_owned()), spec, at: now() })
+        };
+        let done = std::thread::scope(|scope| {
+            let all = ["one", "other"].map(|word| {
+                let (face, create) = (stable.another_face(), &create);
+                (word, scope.spawn(move || create(&face, word)))
+            });
+            all.map(|(word, thread)| (word, thread.join().unwrap()))
+        });
+        let (made, refused): (Vec<_>, Vec<_>) = done.into_iter().partition(|(_, done)| done.is_ok());
+        assert!(
+            matches!(refused[..], [(_, Err(ClientError::Db(DbError::SessionExists { .. })))]),
+            "{refused:?}"
+        );
+        let file = SessionFile::read(&stable.ostler.home().session(id)).unwrap();
+        let spec = LaunchSpec::from_json(file.spec.get()).unwrap();
+        let row = stable.ostler.db().session(id).unwrap().unwrap();
+        assert_eq!(row.label.as_deref(), Some(made[0].0));
+        assert_eq!((spec.append_system_prompt, file.label), (row.label.clone(), row.label));
     }
     stable.finish();
 }
