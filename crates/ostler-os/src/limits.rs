@@ -51,6 +51,15 @@ pub fn open_files() -> io::Result<Limit> {
     platform::open_files()
 }
 
+/// Lets this process have as many files open as it may. For a process that serves many: each of its connections is one.
+/// What it starts has limits of its own ([`crate::spawn`]).
+///
+/// # Errors
+/// As the operating system says; then what held before holds on.
+pub fn raise_open_files() -> io::Result<()> {
+    platform::raise_open_files()
+}
+
 /// Memory.
 ///
 /// # Errors

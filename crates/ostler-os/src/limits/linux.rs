@@ -1,7 +1,7 @@
 //! `/proc/sys`, getrlimit(2), control groups.
 
 use super::{Inotify, Limit, Memory};
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -41,6 +41,11 @@ fn inotify_instances() -> io::Result<u64> {
 pub(super) fn open_files() -> io::Result<Limit> {
     let limit = getrlimit(Resource::Nofile);
     Ok(Limit { soft: limit.current, hard: limit.maximum })
+}
+
+pub(super) fn raise_open_files() -> io::Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?)
 }
 
 pub(super) fn memory() -> io::Result<Memory> {

@@ -15,6 +15,8 @@ fn limits_are_told() {
     assert!(memory.available > 0 && memory.available <= memory.total, "{memory:?}");
     let files = limits::open_files().unwrap();
     assert!(files.soft.unwrap_or(u64::MAX) <= files.hard.unwrap_or(u64::MAX));
+    limits::raise_open_files().unwrap();
+    assert_eq!(limits::open_files().unwrap().soft, files.hard);
     assert!(limits::cpus() >= 1);
 }
 

@@ -122,6 +122,9 @@ pub(super) fn serve(args: &ServeArgs, face: &Face) -> Result<Exit, Failure> {
         now,
         limits: Limits::default(),
     };
+    if let Err(error) = ostler_os::limits::raise_open_files() {
+        face.remark(&format!("the limit of open files stays as it is: {error}"));
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|e| Failure::new(Kind::Server, e))?;
     let served = runtime.block_on(async {
