@@ -155,7 +155,7 @@ fn by_pipe(_: &Stage, count: u64) -> Vec<f64> {
     waits
 }
 
-fn from_pipe(count: u64, pipe: impl Read) -> Vec<f64> {
+pub(crate) fn from_pipe(count: u64, pipe: impl Read) -> Vec<f64> {
     let mut pipe = BufReader::with_capacity(64 << 10, pipe);
     let mut line = Vec::new();
     waits(count, || {

@@ -8,6 +8,7 @@
 //! | `sessions.rs` | memory, waking, deaths |
 //! | `follow.rs` | lines: how late, how fast |
 //! | `many.rs` | two hundred sessions at once; more followers than there are inotify instances |
+//! | `serve.rs` | lines over HTTP, a large store, many clients |
 //! | `version.rs` | the shortest command |
 //! | `lines.rs` | lines that know when they were written |
 //!
@@ -22,6 +23,7 @@ mod figure;
 mod follow;
 mod lines;
 mod many;
+mod serve;
 mod sessions;
 mod stage;
 mod version;
@@ -50,6 +52,10 @@ fn main() -> ExitCode {
     {
         let took = sessions::unreaped(count.parse().expect(USAGE));
         took.iter().for_each(|took| say(&format!("{took}\n")));
+        return ExitCode::SUCCESS;
+    }
+    if args == [serve::RELAY] {
+        serve::relay(say);
         return ExitCode::SUCCESS;
     }
     let (mut short, mut only, mut check, mut accept) = (false, None, None, None);
@@ -82,7 +88,7 @@ fn say(text: &str) {
 /// Everything, or one part, in the order of the table.
 fn measure(short: bool, only: Option<&str>) -> Vec<Figure> {
     let of = |long, few| if short { few } else { long };
-    let parts: [(&str, &dyn Fn() -> Vec<Figure>); 9] = [
+    let parts: [(&str, &dyn Fn() -> Vec<Figure>); 13] = [
         ("version", &|| version::version(of(200, 100))),
         ("memory", &|| sessions::memory(of(7, 3))),
         ("wake", &|| sessions::wake(of(100, 20))),
@@ -92,6 +98,10 @@ fn measure(short: bool, only: Option<&str>) -> Vec<Figure> {
         ("followers", &|| many::followers(of(100, 50))),
         ("latency", &|| follow::latency(of(9, 3), of(2_000, 500) as u64)),
         ("throughput", &|| follow::throughput(of(9, 5), of(400_000, 100_000) as u64)),
+        ("stream", &|| serve::latency(of(9, 3), of(2_000, 500) as u64, of(60_000, 2_000) as u64)),
+        ("burst", &|| serve::throughput(of(9, 3))),
+        ("store", &|| serve::store(of(100_000, 10_000) as u64, of(9, 3), of(10, 5))),
+        ("clients", &|| serve::clients(of(100, 10), of(1_000, 100), of(60, 3) as u64)),
     ];
     let wanted = parts.iter().filter(|(name, _)| only.is_none_or(|only| only == *name));
     wanted.flat_map(|(_, part)| part()).collect()

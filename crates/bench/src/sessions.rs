@@ -69,7 +69,7 @@ pub(crate) fn busy(pid: u32) -> f64 {
 }
 
 /// Pss and private dirty of a process, in MiB.
-fn weigh(pid: u32) -> [f64; 2] {
+pub(crate) fn weigh(pid: u32) -> [f64; 2] {
     let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("a kernel that says it");
     ["Pss:", "Private_Dirty:"].map(|name| {
         let row = rollup.lines().find_map(|line| line.strip_prefix(name));
