@@ -40,6 +40,7 @@ mod it {
     mod real_turns;
     mod reference;
     mod runs;
+    mod serve_deciders;
     mod serve_docs;
     mod serve_events;
     mod serve_history;

@@ -228,6 +228,11 @@ impl Ostler {
             return Ok(Err(None));
         }
         let rows = self.db().load_projection(session)?;
+        if rows.generations.last().is_some_and(|generation| generation.ended_at.is_none()) {
+            // Whoever buries the child keeps its transcript; one that was killed before that is replaced.
+            self.poke(session)?;
+            return Ok(Err(None));
+        }
         let failed = rows.turns.iter().find(|turn| turn.outcome != Some(Outcome::Completed));
         if let Some(turn) = failed {
             let what = turn.message.as_deref().or(turn.failure.as_deref()).unwrap_or("it did not complete");
@@ -250,7 +255,7 @@ impl Ostler {
         let Some(request) = machine.last_request().cloned() else {
             return Ok(Err("the model never answered"));
         };
-        // Settled turns keep a link to it.
+        // Its controller has kept a link to it, at the latest when its child was dead.
         let link = self.home().session(session).transcript();
         let Ok(transcript) = transcript::print(&link) else {
             return Ok(Err("it has no transcript of its own: is its file system another one?"));

@@ -30,11 +30,7 @@ impl Controller {
         if let Some(out) = &self.out {
             fdatasync(out.file())?;
         }
-        let link = self.dir.transcript();
-        if let Err(error) = transcript::keep(self.config_dir().as_deref(), self.machine.conversation(), &link)
-        {
-            log(&format!("no link to the transcript: {error}"));
-        }
+        self.keep_transcript();
         self.continue_what_was_cut()?;
         self.continue_what_stalled()?;
         self.continue_behind_a_limit()?;
@@ -49,6 +45,16 @@ impl Controller {
         self.commit()?;
         crash::point("settled");
         Ok(())
+    }
+
+    /// A link of ours to the transcript, as far as there is one: some CLIs write theirs only a while after they have
+    /// answered, and all of it when they leave. So this is done when a turn settles and again when its child is dead.
+    pub(super) fn keep_transcript(&self) {
+        let link = self.dir.transcript();
+        let kept = transcript::keep(self.config_dir().as_deref(), self.machine.conversation(), &link);
+        if let Err(error) = kept {
+            log(&format!("no link to the transcript: {error}"));
+        }
     }
 
     /// Where this session's children keep their transcripts.

@@ -140,6 +140,7 @@ impl Controller {
 
     /// Nobody of ours writes to the transcript from here until the next start.
     fn note_transcript(&self, files: &GenDir) {
+        self.keep_transcript();
         let Some(config) = self.config_dir() else { return };
         if let Err(error) = transcript::note_length(files, &config, self.machine.conversation()) {
             log(&format!("the transcript's length could not be noted: {error}"));

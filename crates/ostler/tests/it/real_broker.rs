@@ -217,16 +217,18 @@ fn without_questions_as_another_user(version: &'static str) {
         "then\n      tool Bash {\"command\": \"touch made\", \"description\": \"make it again\"}\n    ",
         "",
     );
-    let stage = Stage::new(version, &script);
+    // The program and everything on the way to it must be open to that user; the run's own temporary folder isn't.
+    let stage = Stage::in_folder(version, &script, tempfile::tempdir_in("/var/tmp").unwrap());
     let root = ostler_os::limits::is_root();
+    let program = stage.stable.path("claude");
+    std::fs::copy(claude(version), &program).unwrap();
     let session = stage.session_of(&[], |spec| {
         spec.skip_permissions = true;
         if root {
             let resolved = &mut spec.launcher.resolved;
-            resolved.args =
-                [&format!("--reuid={NOBODY}"), "--clear-groups", claude(version).to_str().unwrap()]
-                    .map(str::to_owned)
-                    .into();
+            resolved.args = [&format!("--reuid={NOBODY}"), "--clear-groups", program.to_str().unwrap()]
+                .map(str::to_owned)
+                .into();
             resolved.program.path = "/usr/bin/setpriv".to_owned();
         }
     });

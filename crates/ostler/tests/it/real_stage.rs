@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tempfile::TempDir;
 use uuid::Uuid;
 
 /// A model whose price both versions know.
@@ -76,6 +77,14 @@ impl Stage {
         let lab = LabThread::start(LabConfig { scripts, ..LabConfig::default() }).unwrap();
         let more = [&[("ANTHROPIC_API_KEY", "lab")], more].concat();
         Self { lab, stable: Stable::with(&more), version }
+    }
+
+    /// The same in a folder that the caller has prepared.
+    pub(crate) fn in_folder(version: &'static str, script: &str, folder: TempDir) -> Self {
+        let scripts = vec![Script::parse(script).unwrap()];
+        let lab = LabThread::start(LabConfig { scripts, ..LabConfig::default() }).unwrap();
+        let stable = Stable::in_folder_with(folder, &[("ANTHROPIC_API_KEY", "lab")]);
+        Self { lab, stable, version }
     }
 
     pub(crate) fn session(&self) -> Session<'_> {

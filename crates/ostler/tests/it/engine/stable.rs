@@ -70,6 +70,11 @@ impl Stable {
         Self::build(folder, &[])
     }
 
+    /// The same, with more variables for keepers and controllers.
+    pub(crate) fn in_folder_with(folder: TempDir, more: &[(&str, &str)]) -> Self {
+        Self::build(folder, more)
+    }
+
     fn build(folder: TempDir, more: &[(&str, &str)]) -> Self {
         for name in ["user", "tmp", "work", "gates"] {
             fs::create_dir(folder.path().join(name)).unwrap();
