@@ -34,9 +34,8 @@ pub(crate) use changes::Changes;
 pub(crate) use filter::Filter;
 pub(crate) use hub::Hub;
 pub(crate) use page::{EventPage, page};
+pub(crate) use record::StreamEvent;
 pub(crate) use stream::{Begin, Reset, Stream};
-#[expect(unused_imports, reason = "for the faces that tell events in other words")]
-pub(crate) use tail::Tail;
 
 /// The longest line that a stream holds in memory; longer ones go from the file in pieces.
 pub(crate) const LONGEST_HELD: usize = 64 << 10;

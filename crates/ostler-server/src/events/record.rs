@@ -8,9 +8,28 @@ use base64::engine::general_purpose::STANDARD;
 use ostler_store::Cursor;
 use serde::Serialize;
 use std::io::Write;
+use utoipa::ToSchema;
 
 /// A comment: a sign of life.
 pub(crate) const LIFE: &[u8] = b":\n\n";
+
+/// One event of a stream, as the description of the API has it: its fields are those of the stream (docs/events.md).
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "streams are written as text, and described by this")]
+pub(crate) struct StreamEvent {
+    /// The place behind it, for `Last-Event-ID`.
+    #[schema(required = false)]
+    id: String,
+    /// What it is.
+    #[schema(required = false)]
+    event: String,
+    /// Mostly JSON; what of depends on `event`.
+    #[schema(required = false)]
+    data: String,
+    /// After how many milliseconds to connect again.
+    #[schema(required = false)]
+    retry: u32,
+}
 
 /// What a line's bytes are, and how they travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 use super::bell::Rung;
 use super::hub::{Hub, Visit};
 use ostler_store::{Cursor, Follower, Found, JournalError};
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -55,12 +54,6 @@ impl Tail {
             return Poll::Ready(());
         }
         self.visit.ear().poll_rung(cx, self.rung)
-    }
-
-    /// Waits until it is worth looking again, after a look that found nothing.
-    #[expect(dead_code, reason = "for faces that write their events task by task")]
-    pub(crate) async fn more(&mut self) {
-        poll_fn(|cx| self.poll_more(cx)).await;
     }
 
     /// The place behind what was given out last.

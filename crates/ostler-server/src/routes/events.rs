@@ -1,7 +1,7 @@
 //! `/v1/sessions/{id}/events`, `/v1/events`: what sessions say and what changes, as it comes.
 
 use crate::app::App;
-use crate::events::{Begin, Changes, EventPage, Filter, LONGEST_HELD, Reset, Stream, page};
+use crate::events::{Begin, Changes, EventPage, Filter, LONGEST_HELD, Reset, Stream, StreamEvent, page};
 use crate::extract::{Path, Query};
 use crate::found;
 use crate::metrics::Reader;
@@ -82,7 +82,7 @@ struct Asked {
     responses(
         (
             status = 200, description = "The events",
-            content((String = "text/event-stream"), (EventPage = "application/json"))
+            content((StreamEvent = "text/event-stream"), (EventPage = "application/json"))
         ),
         (status = 400, body = Problem, description = "The query can't be meant"),
         (status = 404, body = Problem, description = "There is no such session; for JSON also: no such place"),
@@ -149,7 +149,7 @@ struct AskedChanges {
         AskedChanges
     ),
     responses(
-        (status = 200, description = "The changes", content((String = "text/event-stream"))),
+        (status = 200, description = "The changes", content((StreamEvent = "text/event-stream"))),
         (status = 400, body = Problem, description = "The query can't be meant"),
         (status = 404, body = Problem, description = "There is no such session"),
         (status = 409, body = Problem, description = "There are several; `with.candidates` names them"),

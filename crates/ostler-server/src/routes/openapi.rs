@@ -78,10 +78,11 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
     }
 }
 
-/// In what we answer a field is always there, also when its value is null. What we are asked refuses unknown fields, and
-/// is known by that.
+/// In what we answer a field is always there, also when its value is null; but not in problems, nor in the events of a
+/// stream. What we are asked refuses unknown fields, and is known by that.
 fn say_what_is_always_there(name: &str, schema: &mut Value) {
-    let answered = name != "Problem" && schema.get("additionalProperties").is_none();
+    let answered =
+        !["Problem", "StreamEvent"].contains(&name) && schema.get("additionalProperties").is_none();
     let fields: Option<Vec<Value>> = schema
         .get("properties")
         .and_then(Value::as_object)
