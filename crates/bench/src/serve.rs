@@ -104,6 +104,9 @@ impl Read for Body {
                 self.chunked = self.left > 0;
             }
         }
+        if self.left == 0 {
+            return Ok(0);
+        }
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buf.len());
         let read = self.stream.read(&mut buf[..most])?;
         self.left -= read as u64;
