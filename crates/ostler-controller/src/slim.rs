@@ -42,6 +42,7 @@ impl Slim {
         if self.due().is_some_and(|due| Instant::now() >= due) {
             // What can't be given back is kept.
             let _ = ostler_os::memory::forget_code();
+            ostler_os::memory::trim_heap();
             self.last = Some(Instant::now());
             self.done = true;
         }

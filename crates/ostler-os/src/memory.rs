@@ -17,3 +17,8 @@ use std::io;
 pub fn forget_code() -> io::Result<u64> {
     platform::forget_code()
 }
+
+/// Gives back what the allocator keeps of memory that is free, where it can be told to.
+pub fn trim_heap() {
+    platform::trim_heap();
+}

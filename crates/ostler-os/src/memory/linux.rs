@@ -20,6 +20,15 @@ pub(super) fn forget_code() -> io::Result<u64> {
     Ok(told)
 }
 
+pub(super) fn trim_heap() {
+    #[cfg(target_env = "gnu")]
+    #[expect(unsafe_code, reason = "a function of the C library")]
+    // SAFETY: it may be called at any time, and touches only what is free (malloc_trim(3)).
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// The mappings that were never written: code, and the constants that come right before it. What comes behind the code
 /// may look the same and isn't: the dynamic linker has written to it and then protected it (RELRO).
 fn clean(maps: &str) -> Vec<Range<usize>> {

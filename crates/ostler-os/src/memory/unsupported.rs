@@ -5,3 +5,5 @@ use std::io;
 pub(super) fn forget_code() -> io::Result<u64> {
     Ok(0)
 }
+
+pub(super) fn trim_heap() {}
